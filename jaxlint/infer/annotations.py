@@ -22,7 +22,18 @@ from jaxlint.project.resolution import External, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.syntax.ast_expressions import parse_annotation
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Display, Expr, Name, Span, Subscript
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Span,
+    Subscript,
+    is_ellipsis,
+)
 
 _MAX_DEPTH = 12
 _SCALARS = frozenset({"int", "float", "bool", "str", "bytes", "complex"})
@@ -179,7 +190,7 @@ class AnnotationReader:
                 return _jaxtyping(read(items[0]), items[1] if len(items) > 1 else None)
             if f"{prefix}." in _TYPING:
                 if last in ("tuple", "Tuple"):
-                    if len(items) == 2 and isinstance(items[1], Constant) and items[1].kind == "ellipsis":
+                    if len(items) == 2 and is_ellipsis(items[1]):
                         return Container("tuple", None, read(items[0]))
                     return Container("tuple", tuple(read(i) for i in items))
                 if last in _SEQUENCES:

@@ -290,9 +290,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
 
     def _has_no_effect(self, symbol: FunctionSymbol) -> bool:
         body = self.body_of(symbol)
-        return body is not None and self.effects.has_none(
-            body, symbol.module, f"{symbol.declaration.qualname}.<locals>"
-        )
+        return body is not None and self.effects.has_none(body, symbol.module, symbol.declaration.inner_scope)
 
     def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
         callee = self.model.callees.of_decorator(decorator, function.module, function.declaration.scope)

@@ -50,6 +50,11 @@ class Place(msgspec.Struct, frozen=True):
         """The innermost function around the event."""
         return self.functions[-1] if self.functions else None
 
+    @property
+    def scope(self) -> str:
+        """The scope in which the names of the code around the event are looked up."""
+        return self.functions[-1].inner_scope if self.functions else ""
+
     def family(self, one: Instance | ClassObject) -> tuple[PytreeClass, ...]:
         """The classes that may be meant: that which is known and, unless it is exact, the visible ones below it."""
         return (one.cls,) if one.exact else (one.cls, *self.subclasses(one.cls))
@@ -259,7 +264,7 @@ class CodeRead(Event, frozen=True):
     @property
     def scope(self) -> str:
         """The scope in which the names of the body are looked up."""
-        return "" if self.function is None else f"{self.function.qualname}.<locals>"
+        return "" if self.function is None else self.function.inner_scope
 
     @property
     def contents(self) -> Contents:

@@ -129,7 +129,7 @@ class UnitReader(CompoundStatements):
 
         What is `passed` counts for the parameters whose annotation says nothing.
         """
-        scope = self.module.outline.scopes[f"{declaration.qualname}.<locals>"]
+        scope = self.module.outline.scopes[declaration.inner_scope]
         env = Environment(self.module, scope.qualname, frozenset(scope.bindings) - scope.is_global, outer)
         parameters: dict[str, Value] = {}
         taken = binds_receiver(declaration, receiver)

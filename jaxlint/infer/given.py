@@ -146,7 +146,7 @@ class GivenClasses:
 
     def _returns_unregistered(self, function: Function, module: Module, depth: int = 0) -> bool:
         """Whether a function returns an instance that it makes, or that a function makes which it calls for it."""
-        scope = f"{function.qualname}.<locals>"
+        scope = function.inner_scope
         for value in function.return_values:
             symbol = self.model.resolver.resolve(value.func, module, scope) if isinstance(value, Call) else None
             cls = None if symbol is None else self.model.class_of_symbol(symbol)
@@ -211,7 +211,7 @@ class GivenClasses:
         if not isinstance(value, Call):
             return False
         for maker in (value.func, value.func.value) if isinstance(value.func, Attribute) else (value.func,):
-            symbol = self.model.resolver.resolve(maker, module, f"{function.qualname}.<locals>")
+            symbol = self.model.resolver.resolve(maker, module, function.inner_scope)
             cls = self.model.class_of_symbol(symbol)
             if cls is not None and holds(cls):
                 return True

@@ -58,7 +58,7 @@ class NamedClasses:
         given = [part for p in function.parameters if p.default is not None for part in parts(p.default)]
         defaults = self._named(given, frozenset(), module, function.scope)
         own = own_names(body) | {parameter.name for parameter in function.parameters}
-        inside = self._named(all_parts(body), own, module, f"{function.qualname}.<locals>")
+        inside = self._named(all_parts(body), own, module, function.inner_scope)
         return None if defaults is None or inside is None else (*defaults, *inside)
 
     def _named(self, expressions: Iterable[Expr], own: frozenset[str], module: Module, scope: str) -> _Named:

@@ -64,5 +64,5 @@ def has_bare_parameters(function: Function) -> bool:
 def rebinds_self(function: Function, module: Module) -> bool:
     """Whether a method binds its first parameter again."""
     name = function.self_name
-    scope = module.outline.scopes.get(f"{function.qualname}.<locals>")
+    scope = module.outline.scopes.get(function.inner_scope)
     return name is not None and scope is not None and len(scope.bindings.get(name, ())) > 1

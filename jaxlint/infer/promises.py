@@ -55,7 +55,7 @@ class Promises:
             value = self.annotations.read(Placed(function.returns, module, function.scope), owner)
             self._returned[key] = value  # what a function returns that calls itself
             if not isinstance(value, UnknownValue) and not function.is_generator:
-                scope = f"{function.qualname}.<locals>"
+                scope = function.inner_scope
                 values = [Placed(v, module, scope) for v in function.return_values]
                 value = confirmed(self._unless(value, values), list(map(self.seen, values)))
                 self._returned[key] = self._with_keys(value, values)

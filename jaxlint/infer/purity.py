@@ -63,7 +63,7 @@ class Effects:
         if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators or symbol.declaration.is_generator:
             return False
         body = body_of(symbol)
-        return body is not None and self.has_none(body, symbol.module, f"{symbol.declaration.qualname}.<locals>")
+        return body is not None and self.has_none(body, symbol.module, symbol.declaration.inner_scope)
 
     def _has_none(self, body: Body, around: _Around) -> bool:
         inside = [s for s in body if isinstance(s, FunctionDefinition)]

@@ -36,7 +36,7 @@ class _Assigned(StraightLine[str | None]):
     """Follows the parameters of a constructor to the attributes that they are assigned to."""
 
     def __init__(self, function: Function, module: Module, stored: dict[str, str | None], evaluator: Evaluator) -> None:
-        super().__init__(evaluator, module, f"{function.qualname}.<locals>", function.self_name, dict(stored))
+        super().__init__(evaluator, module, function.inner_scope, function.self_name, dict(stored))
         self.function = function
         if function.name == "__init__":
             self.variables = {p.name: p.name for p in function.parameters[1:]}

@@ -155,7 +155,7 @@ class TracedClasses:
                 case DictDisplay(values=items):
                     pending += items
                 case Call(func=func, args=args) if not any(is_none(argument.value) for argument in args):
-                    made = self.evaluator.model.resolver.resolve(func, module, f"{function.qualname}.<locals>")
+                    made = self.evaluator.model.resolver.resolve(func, module, function.inner_scope)
                     cls = self.evaluator.model.class_of_symbol(made)
                     if cls is not None and cls.is_pytree:
                         yield Instance(cls)

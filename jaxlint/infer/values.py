@@ -236,7 +236,7 @@ def choice(values: list[Value]) -> Value:
         for one in options(value):
             if isinstance(one, UnknownValue):
                 return UNKNOWN
-            at = next((i for i, other in enumerate(distinct) if _are_of_one_class(one, other)), None)
+            at = next((i for i, other in enumerate(distinct) if are_of_one_class(one, other)), None)
             if at is not None:
                 distinct[at] = join(one, distinct[at])
             elif one not in distinct:
@@ -246,7 +246,8 @@ def choice(values: list[Value]) -> Value:
     return Choice(tuple(distinct)) if 0 < len(distinct) <= 6 else UNKNOWN
 
 
-def _are_of_one_class(a: Value, b: Value) -> bool:
+def are_of_one_class(a: Value, b: Value) -> bool:
+    """Whether both are instances of the same class."""
     return isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls
 
 

@@ -68,6 +68,11 @@ class Transform(msgspec.Struct, frozen=True):
         """Whether it takes the arguments of the function apart and hands it new instances made of tracers."""
         return self.kind in _REBUILDING
 
+    @property
+    def is_of_jax(self) -> bool:
+        """Whether it is a transformation of JAX itself; `jax_dataclasses.jit` is `jax.jit`."""
+        return self.name.startswith(("jax.", "jax_dataclasses."))
+
 
 _FUNCTION = ((0, "f"),)
 _AXES = ("in_axes", "out_axes", "axis_name", "axis_size")

@@ -133,7 +133,7 @@ class CalleeFinder:
         found: list[Callee] = []
         converts = False
         for inner in family:
-            scope = f"{inner.qualname}.<locals>"
+            scope = inner.inner_scope
             for value in inner.return_values:
                 call = self._assigned(value, module, scope)
                 if isinstance(call, Lambda):
@@ -153,9 +153,7 @@ class CalleeFinder:
         best = max(found, key=lambda c: len(c.keywords))
         if all(f.only_returns for f in family):
             return replace(best, transparent=best.transparent and not converts)
-        effects = [
-            self.of_call(call, module, f"{f.qualname}.<locals>", depth + 1) for f in family for call in f.effects
-        ]
+        effects = [self.of_call(call, module, f.inner_scope, depth + 1) for f in family for call in f.effects]
         registering = tuple(c for c in effects if c is not None and c.name.startswith("jax.tree_util.register_"))
         return replace(best, transparent=False, also=registering)
 

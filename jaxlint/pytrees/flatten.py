@@ -86,7 +86,7 @@ class AttributeReader:
     def _local(self, expr: Expr, method: Function) -> Expr:
         """The value of a local variable that is assigned once, else the expression itself."""
         if isinstance(expr, Name):
-            scope = self.module.outline.scopes[f"{method.qualname}.<locals>"]
+            scope = self.module.outline.scopes[method.inner_scope]
             bindings = scope.bindings.get(expr.id, [])
             if len(bindings) == 1 and isinstance(bindings[0], Assignment) and bindings[0].value is not None:
                 return bindings[0].value
@@ -129,7 +129,7 @@ class AttributeReader:
                     if parameter.annotation and "*" not in parameter.kind:
                         return replace(field, annotation=Placed(parameter.annotation, self.module, init.scope))
             if assignment.value is not None:
-                scope = f"{init.qualname}.<locals>"
+                scope = init.inner_scope
                 return replace(field, assigned=Placed(assignment.value, self.module, scope))
         return field
 

@@ -144,7 +144,7 @@ class Interpreter:
             node.body,
             env,
             module,
-            f"{function.qualname}.<locals>",
+            function.inner_scope,
         )
 
     def call(self, function: Value, positional: Iterable[Value], keywords: dict[str, Value]) -> Value:

@@ -7,7 +7,7 @@ from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol, 
 from jaxlint.pytrees.model import Placed
 from jaxlint.symbols.outline import Class
 from jaxlint.syntax.ast_expressions import parse_annotation
-from jaxlint.syntax.expressions import Attribute, Binary, Constant, Display, Expr, Name, Subscript
+from jaxlint.syntax.expressions import Attribute, Binary, Constant, Display, Expr, Name, Subscript, is_ellipsis
 
 FUNCTION = "a function"
 #: What the values of a type are called in a message.
@@ -115,7 +115,7 @@ class _Reader:
             return self.read(items[0], module, scope, depth + 1)
         if symbol.name in _CONTAINERS:
             mapping = symbol.name.rpartition(".")[2].lower().endswith(("dict", "mapping"))
-            held = [i for i in (items[-1:] if mapping else items) if not _is_ellipsis(i)]
+            held = [i for i in (items[-1:] if mapping else items) if not is_ellipsis(i)]
             found = [self.read(i, module, scope, depth + 1) for i in held]
             inner = next((f for f in found if f is not None), None)
             return None if inner is None else f"a container that holds {inner}"
@@ -125,7 +125,3 @@ class _Reader:
         """What all members of a union are; None if one of them may be an array, or None."""
         found = [self.read(i, module, scope, depth + 1) for i in items]
         return found[0] if found and all(found) else None
-
-
-def _is_ellipsis(expr: Expr) -> bool:
-    return isinstance(expr, Constant) and expr.kind == "ellipsis"

@@ -193,7 +193,7 @@ def _of_function(symbol: FunctionSymbol) -> _Code | None:
     if any(dotted(d) not in ("classmethod", "staticmethod") for d in function.decorators):
         return None
     names = tuple(p.name for p in function.parameters)
-    scope = f"{function.qualname}.<locals>"
+    scope = function.inner_scope
     return _Code(names, function.return_values[0], symbol.module, scope, only_returns=function.only_returns)
 
 

@@ -131,7 +131,7 @@ class UpdatingMethods:
             case Attribute(value=held, attr="__class__"):
                 return _is_original(held, function, function.self_name)
             case Name(id=name) if name == cls.name:
-                symbol = self.resolver.resolve(expr, module, f"{function.qualname}.<locals>")
+                symbol = self.resolver.resolve(expr, module, function.inner_scope)
                 return isinstance(symbol, ClassSymbol) and symbol.key == cls.symbol.key
         return False
 
@@ -191,7 +191,7 @@ class UpdatingMethods:
         """Whether an expression is a copy with changes of a parameter, of class `cls`, or a copy of such a copy."""
         if not isinstance(expr, Call):
             return False
-        symbol = self.resolver.resolve(expr.func, module, f"{function.qualname}.<locals>")
+        symbol = self.resolver.resolve(expr.func, module, function.inner_scope)
         name = symbol.name if isinstance(symbol, External) else ""
         position = 0 if name in REPLACE_FUNCTIONS else 1 if name == "equinox.tree_at" else None
         base: Expr | None = None

@@ -21,7 +21,6 @@ from jaxlint.rules.analyses.mutable_copies import (
     changing_copy,
     entering,
     is_certain,
-    is_renewed,
     naming,
     not_validating,
     renewing,
@@ -31,7 +30,7 @@ from jaxlint.rules.analyses.mutable_copies import (
 )
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import MUTATING
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, is_none
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, is_none, is_within
 from jaxlint.syntax.spelling import nearest
 from jaxlint.syntax.statements import (
     Annotate,
@@ -165,8 +164,7 @@ def _unexpected(body: Body) -> Iterator[Statement]:
 def _is_copy(call: Call, code: CodeRead, evaluator: Evaluator) -> bool:
     if isinstance(call.func, Attribute) and call.func.attr != "copy_and_mutate":
         return False
-    scope = "" if code.function is None else f"{code.function.qualname}.<locals>"
-    symbol = evaluator.model.resolver.resolve(call.func, code.place.module, scope)
+    symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope)
     return isinstance(symbol, External) and symbol.name == _COPY_AND_MUTATE and bool(call.positional)
 
 
@@ -294,7 +292,7 @@ def _changes(block: Block, code: CodeRead, evaluator: Evaluator) -> Iterator[Pro
             yield from _written(event, block, renewed)
         elif event.receiver_text is not None and event.receiver_text.partition(".")[0] == block.copy:
             path = f"{event.receiver_text}.{event.attr}"
-            if event.how == "augment" and not is_renewed(path, renewed):
+            if event.how == "augment" and not is_within(path, renewed):
                 yield from _augmented(event, path, block, evaluator)
             elif event.how == "assign":
                 renewed.add(path)
@@ -310,7 +308,7 @@ def _written(event: MutateField, block: Block, renewed: set[str]) -> Iterator[Pr
     held = event.held
     if text.partition(".")[0] == block.copy:
         what = _shared_with_original(held, field.role) if event.how != "attribute" else None
-        if what is not None and not is_renewed(path, renewed):
+        if what is not None and not is_within(path, renewed):
             yield _shared(event, path, block, what)
     elif block.original is not None and f"{text}.".startswith(f"{block.original}."):
         if isinstance(held, (Array, Container)) and event.how != "attribute" and field.role is not Role.STATIC:

@@ -160,7 +160,7 @@ class DataFieldAsStatic(BodyRule):
             return
         transform = (abstracting(code.applied) or code.applied)[0].transform.name
         reader = _Reader(code.place.module, evaluator, code)
-        for use, leaf, at, through in reader.uses(code.body, instances, f"{function.qualname}.<locals>"):
+        for use, leaf, at, through in reader.uses(code.body, instances, function.inner_scope):
             changes = is_mapped or _changes(leaf, evaluator)
             problem = _problem(at, use, leaf, function, transform, through, changes=changes)
             yield problem if changes else replace(problem, fix=_fix(leaf, code, evaluator))

@@ -12,11 +12,11 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role, Unflatten
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
-from jaxlint.rules.analyses.derived_once import TRAITS, derived_once, is_computation
+from jaxlint.rules.analyses.derived_once import derived_once, sources_of
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, dotted, last_name
-from jaxlint.syntax.statements import Assign, all_parts, parts
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, last_name
+from jaxlint.syntax.statements import Assign, all_parts
 
 
 class DerivedField(EventRule):
@@ -193,8 +193,8 @@ def _assigned(function: Function, owner: PytreeClass, evaluator: Evaluator) -> I
             case Assign(targets=(Attribute(value=Name(id=name), attr=attr),), value=value) if name == own:
                 if isinstance(value, Name):
                     kept[value.id] = attr
-                else:
-                    yield from ((attr, source) for source in _sources(value, kept, own) if source != attr)
+                elif (source := _source(value, own, kept)) is not None and source != attr:
+                    yield attr, source
 
 
 def _constructed(call: Call) -> Iterator[tuple[str, str]]:
@@ -202,20 +202,12 @@ def _constructed(call: Call) -> Iterator[tuple[str, str]]:
     kept = {a.value.id: a.keyword for a in call.args if a.keyword is not None and isinstance(a.value, Name)}
     for argument in call.args:
         if argument.keyword is not None and not isinstance(argument.value, Name):
-            for source in _sources(argument.value, kept, None):
+            source = _source(argument.value, None, kept)
+            if source is not None:
                 yield argument.keyword, source
 
 
-def _sources(value: Expr, kept: Mapping[str, str], own: str | None) -> set[str]:
+def _source(value: Expr, own: str | None, kept: Mapping[str, str]) -> str | None:
     """The one attribute of which a value is computed, if it is computed of one."""
-    if not is_computation(value):
-        return set()
-    found: set[str] = set()
-    for part in parts(value):
-        if isinstance(part, Name) and part.id in kept:
-            found.add(kept[part.id])
-        elif isinstance(part, Attribute) and own is not None and dotted(part.value) == own:
-            found.add(part.attr)
-    inside = {id(p.value) for p in parts(value) if isinstance(p, Attribute) and p.attr in TRAITS}
-    named = {id(p) for p in parts(value) if isinstance(p, Name) and p.id in kept}
-    return set() if len(found) != 1 or named & inside else found
+    found = sources_of(value, own, kept)
+    return next(iter(found)) if len(found) == 1 else None

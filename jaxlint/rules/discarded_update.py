@@ -16,8 +16,8 @@ from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
-from jaxlint.rules.analyses.rebinding import is_own_variable, scope_of
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TRAIN_STATE, UPDATE_FUNCTIONS, UPDATE_METHODS
+from jaxlint.rules.analyses.rebinding import is_own_variable
 from jaxlint.rules.analyses.renewed import renewed_by
 from jaxlint.rules.analyses.returning import returning
 from jaxlint.rules.analyses.updates import array_copy, is_refused, only_measures, puts_back
@@ -203,7 +203,7 @@ def _confidence(update: Update, evaluator: Evaluator) -> Confidence | None:
     if update.function in TREE_MAPS:
         given, place, calls = update.call.args[0].value, update.place, evaluator.calls
         asks = isinstance(given, Lambda) and not isinstance(given.body, (Call, Binary, Conditional))
-        if asks or not calls.effects.given_has_none(given, place.module, scope_of(place), calls.body_of):
+        if asks or not calls.effects.given_has_none(given, place.module, place.scope, calls.body_of):
             return None  # `lambda leaf: leaf.shape` is shown in a notebook, `lambda a, b: None` compares structures
         return None if only_measures(update, model) else Confidence.HIGH
     if isinstance(update, Replace):
@@ -275,7 +275,7 @@ def _is_known_by_spreading(update: Update, model: PytreeModel) -> bool:
 def _train_state_fields(update: Update) -> frozenset[str]:
     """The fields of flax's TrainState, if the module may hold one."""
     imported = any(name.startswith("flax.training") for _, name in update.place.module.outline.imported_modules)
-    symbol = described("flax.training.train_state.TrainState") if imported else None
+    symbol = described(TRAIN_STATE) if imported else None
     if not isinstance(symbol, ClassSymbol) or update.function not in ("replace", "apply_gradients"):
         return frozenset()
     return frozenset(f.name for f in symbol.declaration.fields)
@@ -289,7 +289,7 @@ def _is_pure(update: Update, model: PytreeModel) -> bool:
     called = function.body.func if isinstance(function, Lambda) and isinstance(function.body, Call) else function
     if called is None:
         return False
-    symbol = model.resolver.resolve(called, update.place.module, scope_of(update.place))
+    symbol = model.resolver.resolve(called, update.place.module, update.place.scope)
     return isinstance(symbol, External) and symbol.name.startswith(("jax.", "numpy.")) and "debug" not in symbol.name
 
 
@@ -348,7 +348,7 @@ def _compiles_first(update: Update, evaluator: Evaluator) -> bool:
     returns what is copied as it was.
     """
     place, func = update.place, update.call.func
-    symbol = evaluator.model.resolver.resolve(func, place.module, scope_of(place))
+    symbol = evaluator.model.resolver.resolve(func, place.module, place.scope)
     if not isinstance(symbol, FunctionSymbol) or not symbol.declaration.decorators or symbol.declaration.owner:
         return False
     body = None if not place.functions else evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0]))
@@ -371,7 +371,7 @@ def _calls(body: Body) -> list[Call]:
 def _reads_clock(statement: Statement, update: Update, evaluator: Evaluator) -> bool:
     """Whether a statement asks what time it is."""
     called = (part.func for part in own_parts(statement) if isinstance(part, Call) and not part.args)
-    symbols = (evaluator.model.resolver.resolve(func, update.place.module, scope_of(update.place)) for func in called)
+    symbols = (evaluator.model.resolver.resolve(func, update.place.module, update.place.scope) for func in called)
     return any(isinstance(symbol, External) and symbol.name in CLOCKS for symbol in symbols)
 
 

@@ -238,7 +238,7 @@ class _Source:
     def __init__(self, made: Made, code: CodeRead, evaluator: Evaluator) -> None:
         self._body = code.body if made.function is None else evaluator.calls.body_of(made.function) or ()
         self._module = code.place.module if made.function is None else made.function.module
-        self._scope = code.scope if made.function is None else f"{made.function.declaration.qualname}.<locals>"
+        self._scope = code.scope if made.function is None else made.function.declaration.inner_scope
         self._resolver = evaluator.model.resolver
 
     def is_of_arrays(self, value: Expr) -> bool:
@@ -307,7 +307,7 @@ class _Constructed:
             expr = looked_up(expr, bound_once(evaluator.calls.body_of(function) or ()))
         if not isinstance(expr, Call):
             return False
-        scope = f"{function.declaration.qualname}.<locals>"
+        scope = function.declaration.inner_scope
         symbol = evaluator.model.resolver.resolve(expr.func, function.module, scope)
         return evaluator.model.class_of_symbol(symbol) is self._cls
 

@@ -19,7 +19,7 @@ from jaxlint.rules.analyses.traced import is_made_to_cross, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Name
+from jaxlint.syntax.expressions import Name, forced_assignment, last_name
 from jaxlint.syntax.statements import Assign, Return, target_names, walk
 
 
@@ -130,15 +130,14 @@ class DroppedField(EventRule, BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is put into frozen instances past their class, outside of their own methods."""
         for call in code.calls:
-            match call:
-                case Call(func=Attribute(value=Name(id="object"), attr="__setattr__"), args=(base, name, _)):
-                    instance = LocalInstances.of(code, evaluator).instance(base.value)
-                    attr = name.value.value if isinstance(name.value, Constant) else None
-                    if instance is None or not isinstance(attr, str) or code.place.owner in instance.cls.mro:
-                        continue
-                    if instance.cls.frozen is True:
-                        variable = base.value.id if isinstance(base.value, Name) else None
-                        yield from _dropped(call.at, instance.cls, attr, code.place, evaluator, variable)
+            forced = forced_assignment(call) if last_name(call.func) == "__setattr__" else None
+            if forced is None:
+                continue
+            base, attr, _ = forced
+            instance = LocalInstances.of(code, evaluator).instance(base)
+            if instance is not None and instance.cls.frozen is True and code.place.owner not in instance.cls.mro:
+                variable = base.id if isinstance(base, Name) else None
+                yield from _dropped(call.at, instance.cls, attr, code.place, evaluator, variable)
 
 
 def _assigns_dropped(function: Function, candidate: Candidate) -> bool:

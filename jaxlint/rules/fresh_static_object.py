@@ -298,7 +298,7 @@ def _given(symbol: FunctionSymbol, call: Call, code: CodeRead, evaluator: Evalua
 
 def _returned(symbol: FunctionSymbol, held: Callable[[str], Value], evaluator: Evaluator) -> _Put | None:
     """What a function puts into a static field of an instance that it returns: all of it runs in each turn."""
-    inner = f"{symbol.declaration.qualname}.<locals>"
+    inner = symbol.declaration.inner_scope
     fresh = _Freshness(symbol.module, inner, tuple(evaluator.calls.body_of(symbol) or ()), evaluator)
     for value in symbol.declaration.return_values:
         if not isinstance(value, Call):
@@ -318,7 +318,7 @@ def _updated(
     call: Call, symbol: FunctionSymbol, held_by: Callable[[str], Value], evaluator: Evaluator
 ) -> Iterator[tuple[PytreeClass, Field, Expr]]:
     """What an update of a parameter, which a function returns, gives to fields."""
-    scope = f"{symbol.declaration.qualname}.<locals>"
+    scope = symbol.declaration.inner_scope
     name = evaluator.model.resolver.library_name(call.func, symbol.module, scope)
     copied = call.positional[0] if name in REPLACE_FUNCTIONS and call.positional else None
     is_method = copied is None and isinstance(call.func, Attribute)
@@ -397,9 +397,7 @@ class _Freshness:
         if len(values) != 1 or function.is_async or function.is_generator:
             return None
         body = tuple(self._evaluator.calls.body_of(symbol) or ())
-        return _Freshness(symbol.module, f"{function.qualname}.<locals>", body, self._evaluator).of(
-            values[0], depth + 1
-        )
+        return _Freshness(symbol.module, function.inner_scope, body, self._evaluator).of(values[0], depth + 1)
 
     def _variable(self, name: str, depth: int) -> str | None:
         """What the loop around has given to a variable."""

@@ -16,12 +16,12 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.pytrees.updating import TRAIN_STATE
 from jaxlint.rules.analyses.given_literals import is_given
 from jaxlint.rules.analyses.leaf_numbers import refused_leaf
 from jaxlint.rules.analyses.library_forms import is_integer
 from jaxlint.rules.analyses.options import allowing_integers, is_written_in
 from jaxlint.rules.analyses.origins import argument_at, given_by, maker_of
-from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.expressions import Expr, Subscript, dotted
 from jaxlint.syntax.spelling import with_article
@@ -35,7 +35,6 @@ _KEYS = frozenset(
     {"chex.PRNGKey", "jaxtyping.PRNGKeyArray", "jax.random.PRNGKeyArray", "jax.random.KeyArray", "flax.typing.PRNGKey"}
 )
 _INTEGERS = ("jaxtyping.Int", "jaxtyping.UInt", "jaxtyping.Bool", "jaxtyping.Integer", "jaxtyping.Key")
-_TRAIN_STATE = "flax.training.train_state.TrainState"
 
 
 class GradOverInt(EventRule, BodyRule):
@@ -176,7 +175,7 @@ def _fixed(
     """Problems with the fix that allows integers, if the derivative is taken in the module."""
     place = event.place
     is_here = is_written_in(applied, event.module, place.module)
-    fix = allowing_integers(applied, place.module, scope_of(place), evaluator) if is_here else None
+    fix = allowing_integers(applied, place.module, place.scope, evaluator) if is_here else None
     for problem in problems:
         yield structs.replace(problem, fix=fix)
 
@@ -200,7 +199,7 @@ def _integer(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     """What a leaf is if it certainly is no inexact number."""
     if field.role is not Role.LEAF or field.annotation is None or field.is_converted or cls.binds(field.name):
         return None
-    if field.owner.full_name == _TRAIN_STATE:
+    if field.owner.full_name == TRAIN_STATE:
         return "an int" if field.name == "step" else None
     if field.default is not None and not _fits(evaluator.static(field.default)):
         return None

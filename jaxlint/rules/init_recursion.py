@@ -260,7 +260,7 @@ def _makes_another(expr: Expr, cls: PytreeClass, function: Function, evaluator: 
         return "calls its own class"
     if isinstance(func, Attribute) and func.attr == "__class__" and _is(func.value, first):
         return "calls its own class"
-    symbol = evaluator.model.resolver.resolve(func, cls.module, f"{function.qualname}.<locals>")
+    symbol = evaluator.model.resolver.resolve(func, cls.module, function.inner_scope)
     if symbol == cls.symbol:
         return "calls its own class"
     given = expr.positional

@@ -15,10 +15,22 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.analyses.numpy_fields import is_called_with_numpy, is_made_with_numpy
 from jaxlint.rules.analyses.rebinding import rebinding_help, setting_field, setting_item
-from jaxlint.rules.analyses.references import is_whole, may_be_reference
+from jaxlint.rules.analyses.references import may_be_reference
 from jaxlint.rules.analyses.rewriting import may_be_rewritten
 from jaxlint.rules.base import EventRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name, root, same
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    dotted,
+    is_ellipsis,
+    last_name,
+    root,
+    same,
+)
 from jaxlint.syntax.statements import For, all_parts, parts, walk
 
 #: Methods of mappings.
@@ -130,7 +142,7 @@ class ItemAssignment(EventRule):
             return  # a numpy array may have been put there
         if any(may_be_reference(array, event.target, event.place) for array in arrays):
             return
-        if declared and (is_whole(event.index) or _is_on_host(event.place.module)):
+        if declared and (is_ellipsis(event.index) or _is_on_host(event.place.module)):
             return  # which is how references are written, or an array of numpy
         if declared and _is_written_for_both(event.place.module, evaluator):
             return

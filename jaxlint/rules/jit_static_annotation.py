@@ -12,7 +12,6 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Transformed
 from jaxlint.libraries.transforms import Kind
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
-from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Function
 
@@ -139,7 +138,7 @@ def _ignored(event: Transformed, function: Function, evaluator: Evaluator) -> It
 def _compiled(event: Transformed, function: Function, names: Sequence[str], evaluator: Evaluator) -> Proposal | None:
     """The fix: `jdc.jit`, which reads the annotations, compiles the function, or `jax.jit` is told the names."""
     applied, module = event.applied, event.place.module
-    written = spelled("jax_dataclasses.jit", module, evaluator.model.resolver, scope_of(event.place))
+    written = spelled("jax_dataclasses.jit", module, evaluator.model.resolver, event.place.scope)
     if applied.transform.name != "jax.jit" or applied.bound or applied.given:
         return None
     named = _named(applied, function, names)

@@ -18,7 +18,6 @@ from jaxlint.rules.analyses.bound_part import changed_part, held_part
 from jaxlint.rules.analyses.closures_kept import closures_kept, keeping
 from jaxlint.rules.analyses.hashing import unhashable_instance
 from jaxlint.rules.analyses.methods import own_methods, run_by
-from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, is_given, reads, sets_option
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
@@ -179,7 +178,7 @@ def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) ->
 def _filtering(event: Transformed, evaluator: Evaluator) -> Proposal | None:
     """The fix: the transformation of equinox, which traces the arrays of the module."""
     name = _FILTERED.get(event.applied.transform.name, "")
-    written = spelled(f"equinox.{name}", event.place.module, evaluator.model.resolver, scope_of(event.place))
+    written = spelled(f"equinox.{name}", event.place.module, evaluator.model.resolver, event.place.scope)
     if not name or written is None or event.applied.options:
         return None
     change = RenameFunction(event.at, event.applied.transform.name.rpartition(".")[2], written[0])

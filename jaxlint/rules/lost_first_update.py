@@ -25,8 +25,7 @@ from jaxlint.syntax.expressions import (
     Name,
     Subscript,
     dotted,
-    is_none,
-    is_slice,
+    is_everything,
     same,
 )
 from jaxlint.syntax.names_read import names_read
@@ -331,7 +330,7 @@ class _Pair(msgspec.Struct, frozen=True):
             return True
         if second.function.startswith("at."):
             index, before = _index(second), _index(first)
-            return second.function == "at.set" and (same(index, before) or _is_everything(index))
+            return second.function == "at.set" and (same(index, before) or is_everything(index))
         done, earlier = fields_set(second, ()), fields_set(first, BY_GRADIENTS)
         if done is None or earlier is None:
             return True
@@ -400,13 +399,6 @@ def _index(update: Update) -> Expr:
     func = update.call.func
     assert isinstance(func, Attribute) and isinstance(func.value, Subscript)
     return func.value.index
-
-
-def _is_everything(index: Expr) -> bool:
-    """Whether an index is `...` or `:`."""
-    if is_slice(index):
-        return all(map(is_none, index.parts))
-    return (isinstance(index, Constant) and index.kind == "ellipsis") or getattr(index, "kind", "") == "Ellipsis"
 
 
 # -- what may change the original ------------------------------------------------------------------

@@ -220,7 +220,7 @@ class _Declaration:
         match symbol.declaration.return_values:
             case (Call() as call,):
                 given = call.keyword("default_factory")
-                own = symbol.module.outline.scopes[f"{symbol.declaration.qualname}.<locals>"].bindings
+                own = symbol.module.outline.scopes[symbol.declaration.inner_scope].bindings
                 is_own = isinstance(given, Name) and any(p.name == given.id for p in symbol.declaration.parameters)
                 return isinstance(given, Name) and is_own and len(own.get(given.id, ())) == 1
         return False

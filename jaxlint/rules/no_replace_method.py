@@ -14,7 +14,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, update_function, update_text
-from jaxlint.rules.analyses.rebinding import scope_of, taking_result
+from jaxlint.rules.analyses.rebinding import taking_result
 from jaxlint.rules.analyses.updates import is_no_dataclass
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, dotted
@@ -150,7 +150,7 @@ def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Pr
         return None
     function = update_function(cls, next(iter(names)) or "")
     function = "dataclasses.replace" if function.endswith("tree_at") else function
-    written = spelled(function, event.place.module, evaluator.model.resolver, scope_of(event.place))
+    written = spelled(function, event.place.module, evaluator.model.resolver, event.place.scope)
     if written is None:
         return None
     change = CallFunction(call.at, written[0])
@@ -161,7 +161,7 @@ def _at_leaf(event: CallMethod, cls: PytreeClass, evaluator: Evaluator) -> Propo
     """The fix of an update of one leaf of a module whose constructor takes no fields."""
     call, (argument, *others) = event.call, event.call.args
     field = cls.field(argument.keyword or "")
-    written = spelled("equinox.tree_at", event.place.module, evaluator.model.resolver, scope_of(event.place))
+    written = spelled("equinox.tree_at", event.place.module, evaluator.model.resolver, event.place.scope)
     if others or field is None or field.role is not Role.LEAF or written is None:
         return None
     assert isinstance(call.func, Attribute)

@@ -218,7 +218,7 @@ def _is_set_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) ->
     given = [assignment.value for assignment in init.self_assignments if assignment.attr == field.name]
     defaults = {p.name: p.default for p in init.parameters if p.default is not None}
     values = [defaults.get(value.id, value) if isinstance(value, Name) else value for value in given]
-    scope = f"{init.qualname}.<locals>"
+    scope = init.inner_scope
     return bool(values) and all(
         value is not None and is_function(evaluator.static(Placed(value, owner.module, scope))) for value in values
     )

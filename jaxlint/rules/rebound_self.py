@@ -339,9 +339,7 @@ def _makes_copy(value: Expr, cls: PytreeClass, code: CodeRead, evaluator: Evalua
     """Whether an expression makes another instance and changes none."""
     if not isinstance(value, Call):
         return False
-    place = code.place
-    scope = "" if code.function is None else f"{code.function.qualname}.<locals>"
-    symbol = evaluator.model.resolver.resolve(value.func, place.module, scope)
+    symbol = evaluator.model.resolver.resolve(value.func, code.place.module, code.scope)
     if isinstance(symbol, External) and symbol.name in _COPYING:
         return True
     for event in code.events:

@@ -378,7 +378,7 @@ def _hands_over_parts(event: Event, cls: PytreeClass, evaluator: Evaluator) -> b
     if cls.framework.filters or not event.place.functions:
         return False
     module, function = event.place.module, event.place.functions[0]
-    scope, leaves = f"{function.qualname}.<locals>", {leaf.name for leaf in cls.leaves or ()}
+    scope, leaves = function.inner_scope, {leaf.name for leaf in cls.leaves or ()}
     for part in all_parts(evaluator.calls.body_of(FunctionSymbol(module, function)) or ()):
         if isinstance(part, Call) and any(isinstance(a, Attribute) and a.attr in leaves for a in part.positional):
             symbol = evaluator.model.resolver.resolve(part.func, module, scope)

@@ -213,7 +213,7 @@ def _mapped_together(
     name = argument.keyword or next(
         (n for n, one in zip(positional, given, strict=False) if one.at is argument.at), None
     )
-    scope = f"{symbol.declaration.qualname}.<locals>"
+    scope = symbol.declaration.inner_scope
     bound_once = name is not None and len(symbol.module.outline.scopes[scope].bindings.get(name, ())) == 1
     if not bound_once or call.has_star or (body is None and not symbol.declaration.only_returns):
         return None
@@ -261,7 +261,7 @@ def _returned(branch: Expr, instances: MadeInstances) -> Made | None:
     value = symbol.declaration.return_values[0]
     if not isinstance(value, Call):
         return None
-    scope = f"{symbol.declaration.qualname}.<locals>"
+    scope = symbol.declaration.inner_scope
     return instances.made(value, instances.elsewhere(value.func, symbol), symbol.module, scope)
 
 

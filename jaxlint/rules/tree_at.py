@@ -19,7 +19,6 @@ from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.given_literals import is_given_tuple
-from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -182,7 +181,7 @@ def _wrong(event: Update, evaluator: Evaluator) -> _Wrong | None:
     selected = body.items if isinstance(body, Display) else (body,)
     values: dict[str, Value] = {root: plain(event.receiver)}
     if isinstance(body, Comprehension) and len(body.clauses) == 1 and isinstance(body.clauses[0].target, Name):
-        iterable = Placed(body.clauses[0].iterable, event.place.module, scope_of(event.place))
+        iterable = Placed(body.clauses[0].iterable, event.place.module, event.place.scope)
         with evaluator.calls.notes.muted():
             values = {body.clauses[0].target.id: element_of(evaluator.static(iterable, values))}
         selected = (body.element,)
@@ -204,7 +203,7 @@ def _selection(where: Expr | None, event: Update, evaluator: Evaluator) -> tuple
     given = _variable(where, place, evaluator)
     if isinstance(given, Lambda):
         return (given.params[0], given.body) if len(given.params) == 1 else None
-    symbol = evaluator.model.resolver.resolve(where, place.module, scope_of(place))
+    symbol = evaluator.model.resolver.resolve(where, place.module, place.scope)
     if not isinstance(symbol, FunctionSymbol) or symbol.module is not place.module:
         return None
     function = symbol.declaration
@@ -222,7 +221,7 @@ def _variable(name: Name, place: Place, evaluator: Evaluator) -> Expr | None:
         body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
         if name.id in assigned_names(body):
             return bound_once(body).get(name.id)
-    symbol = evaluator.model.resolver.resolve(name, place.module, scope_of(place))
+    symbol = evaluator.model.resolver.resolve(name, place.module, place.scope)
     return symbol.assignment.value if isinstance(symbol, ValueSymbol) and symbol.module is place.module else None
 
 
@@ -347,7 +346,7 @@ def _replaced(expr: Expr, event: Update, evaluator: Evaluator) -> Proposal | Non
     if tree is None or value is None or not isinstance(instance, Instance) or instance.cls.custom_init() is not None:
         return None
     place = event.place
-    written = spelled("dataclasses.replace", place.module, evaluator.model.resolver, scope_of(place))
+    written = spelled("dataclasses.replace", place.module, evaluator.model.resolver, place.scope)
     if written is None:
         return None
     change = Rewrite(call.at, f"{written[0]}({{0}}, {expr.attr}={{1}})", (tree.at, value.at))

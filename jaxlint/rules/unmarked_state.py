@@ -115,7 +115,7 @@ class UnmarkedState(ClassRule):
         for method in methods:
             seen: set[str] = set()
             for attr, value, at in _assigned(method, cls, evaluator):
-                given = Placed(value, cls.module, f"{method.qualname}.<locals>")
+                given = Placed(value, cls.module, method.inner_scope)
                 if attr not in declared | seen and _is_data(given, evaluator):
                     seen.add(attr)
                     yield _problem(at, cls, attr, _wrapped(method, cls, attr, evaluator))
@@ -189,7 +189,7 @@ def _appended(container: Expr | None, body: Body) -> Iterator[Expr]:
 def _behind(expr: Expr, method: Function, cls: PytreeClass, body: Body) -> Expr:
     """The value of a variable that a method assigns once, else the expression itself."""
     if isinstance(expr, Name):
-        bound = cls.module.outline.scopes[f"{method.qualname}.<locals>"].bindings.get(expr.id, ())
+        bound = cls.module.outline.scopes[method.inner_scope].bindings.get(expr.id, ())
         for statement in walk(body, nested=False) if len(bound) == 1 else ():
             match statement:
                 case Assign(targets=(Name(id=name),), value=value) if name == expr.id:
@@ -232,7 +232,7 @@ def _wrapped(method: Function, cls: PytreeClass, attr: str, evaluator: Evaluator
         name = {"list": "List", "dict": "Dict", "tuple": "data"}.get(kind)
         if value is None or name is None:
             return None
-        scope = f"{method.qualname}.<locals>"
+        scope = method.inner_scope
         written = spelled(f"flax.nnx.{name}", cls.module, evaluator.model.resolver, scope)
         if written is None:
             return None

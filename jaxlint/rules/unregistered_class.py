@@ -136,7 +136,7 @@ class UnregisteredClass(ClassRule, EventRule):
 
 def _refusing(applied: tuple[Applied, ...]) -> tuple[Applied, ...]:
     """The transformations of JAX itself that take everything apart."""
-    own = [a for a in applied if a.transform.name.startswith(("jax.", "jax_dataclasses."))]
+    own = [a for a in applied if a.transform.is_of_jax]
     return tuple([a for a in own if a.refuses_non_arrays and not a.transform.filters])
 
 
@@ -238,7 +238,7 @@ def _is_used_as(
                 return False
             read = read or dotted(part.value) == name or part.attr in names
         elif isinstance(part, Call) and any(_is_item(given, name) for given in part.positional):
-            symbol = evaluator.model.resolver.resolve(part.func, module, f"{function.qualname}.<locals>")
+            symbol = evaluator.model.resolver.resolve(part.func, module, function.inner_scope)
             if isinstance(symbol, External) and symbol.name.startswith(("jax.", "numpy.")):
                 return False
     return read
@@ -270,7 +270,7 @@ def _returned(
         if isinstance(expr, Display):
             pending += expr.items
         elif isinstance(expr, Call):
-            made = evaluator.model.resolver.resolve(expr.func, module, f"{function.qualname}.<locals>")
+            made = evaluator.model.resolver.resolve(expr.func, module, function.inner_scope)
             cls = evaluator.model.class_of_symbol(made)
             if cls is not None:
                 yield Instance(cls, exact=True), expr.at

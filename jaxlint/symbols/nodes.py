@@ -109,15 +109,11 @@ def expects_error(items: list[ast.withitem]) -> bool:
     """Whether a `with` statement expects an error in its body."""
     for item in items:
         func = item.context_expr.func if isinstance(item.context_expr, ast.Call) else None
-        name = "" if func is None else _last_name(func)
+        name = "" if func is None else last_name(func)
         if name in EXPECTS_ERROR and isinstance(item.context_expr, ast.Call):
             errors = item.context_expr.args
-            return name != SUPPRESSING or any(_last_name(error) not in UNRELATED_ERRORS for error in errors)
+            return name != SUPPRESSING or any(last_name(error) not in UNRELATED_ERRORS for error in errors)
     return False
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def updated_array(call: ast.Call) -> ast.expr | None:

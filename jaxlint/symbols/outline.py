@@ -140,6 +140,11 @@ class Function(msgspec.Struct, array_like=True, gc=False):
     effects: tuple[Call, ...] = ()
 
     @property
+    def inner_scope(self) -> str:
+        """The scope in which the names of its body are looked up; `scope` is the one that it is declared in."""
+        return f"{self.qualname}.<locals>"
+
+    @property
     def may_only_copy(self) -> bool:
         """Whether it may do nothing but return copies with changes, or new instances of its own class."""
         return self.only_returns and bool(self.return_values) and all(map(self._may_copy, self.return_values))

@@ -9,7 +9,7 @@ in code that is read and dropped (its range is computed only if it is reported).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
 import msgspec
@@ -93,7 +93,7 @@ class Call(_Base, frozen=True, tag=True, gc=False):
     @property
     def has_star(self) -> bool:
         """Whether `*args` or `**kwargs` are unpacked into the call."""
-        return any(arg.star for arg in self.args)
+        return bool([arg for arg in self.args if arg.star])
 
     def given_to(self, positional: Iterable[str]) -> dict[str, Expr]:
         """What parameters are given, by name: those of `positional` in their order, and all by keyword."""
@@ -267,6 +267,21 @@ def root(expr: Expr) -> Expr:
     return expr
 
 
+def paths_in(target: Expr) -> Iterator[str]:
+    """The variables and attributes that a target binds, as dotted names, those in its tuples among them."""
+    name = dotted(target)
+    if name is not None:
+        yield name
+    else:
+        for child in children(target):
+            yield from paths_in(child)
+
+
+def is_within(path: str, names: Iterable[str]) -> bool:
+    """Whether a dotted name, or what it is a part of, is among some names."""
+    return any(path == name or path.startswith(f"{name}.") for name in names)
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two expressions are written alike, wherever they stand."""
     if isinstance(a, _Base) and type(a) is type(b):
@@ -304,9 +319,30 @@ def has_no_shape(expr: Expr) -> bool:
     return False
 
 
+def is_ellipsis(expr: Expr) -> bool:
+    """Whether an expression is `...`."""
+    return isinstance(expr, Constant) and expr.kind == "ellipsis"
+
+
 def is_slice(expr: Expr | None) -> TypeGuard[Other]:
     """Whether an index is a slice; its `parts` are the bounds."""
     return isinstance(expr, Other) and expr.kind == "Slice"
+
+
+def is_everything(index: Expr) -> bool:
+    """Whether an index is `:` or `...`, which takes all that there is."""
+    return all(map(is_none, index.parts)) if is_slice(index) else is_ellipsis(index)
+
+
+def forced_assignment(expr: Expr) -> tuple[Expr, str, Expr] | None:
+    """What `object.__setattr__(x, "field", value)` sets, or `setattr` does: the instance, the name, and the value."""
+    match expr:
+        case Call(
+            func=Name(id="setattr") | Attribute(value=Name(id="object"), attr="__setattr__"),
+            args=(Argument(value=base), Argument(value=Constant(value=str(name))), Argument(value=value)),
+        ):
+            return base, name, value
+    return None
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:

@@ -137,7 +137,7 @@ def _straight(function: Function, body: Body, module: Module, bound: int = 0) ->
         return None
     if not isinstance(last, Return) or last.value is None or function.decorators:
         return None
-    return _Branch(params, last.value, module, f"{function.qualname}.<locals>", variables, function)
+    return _Branch(params, last.value, module, function.inner_scope, variables, function)
 
 
 def _update(expr: Expr, branch: _Branch, evaluator: Evaluator) -> _Update | None:

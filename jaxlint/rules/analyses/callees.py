@@ -53,7 +53,7 @@ def called_by(call: Call, code: CodeRead, evaluator: Evaluator, *, plainly: bool
 def declared(symbol: FunctionSymbol, evaluator: Evaluator, bound: int = 0) -> Callee:
     """A function that is declared, the first of whose parameters may be bound."""
     function, body = symbol.declaration, evaluator.calls.body_of(symbol) or ()
-    return Callee(function.name, function.parameters[bound:], body, symbol.module, f"{function.qualname}.<locals>")
+    return Callee(function.name, function.parameters[bound:], body, symbol.module, function.inner_scope)
 
 
 def callee_of(value: Value, evaluator: Evaluator, *, plainly: bool = True) -> Callee | None:
@@ -74,7 +74,7 @@ def callee_of(value: Value, evaluator: Evaluator, *, plainly: bool = True) -> Ca
             function=LocalFunction(node=FunctionDefinition(body=body), declaration=declaration, module=module),
             applied=(),
         ) if not declaration.decorators and _runs(declaration, module, evaluator, plainly):
-            return Callee(declaration.name, declaration.parameters, body, module, f"{declaration.qualname}.<locals>")
+            return Callee(declaration.name, declaration.parameters, body, module, declaration.inner_scope)
         case FunctionValue(symbol=symbol, receiver=receiver, applied=()):
             declaration, module = symbol.declaration, symbol.module
             if not _runs(declaration, module, evaluator, plainly) or _may_be_overridden(value, evaluator):

@@ -35,7 +35,7 @@ def _closures(code: CodeRead) -> Iterator[Closure]:
     method = code.function
     if method is None or method.self_name is None or not method.self_assignments:
         return
-    scope = f"{method.qualname}.<locals>"
+    scope = method.inner_scope
     names = {a.value.id: a.attr for a in method.self_assignments if isinstance(a.value, Name)}
     for event in code.events:
         function = event.function if isinstance(event, Transformed) and event.receiver is None else None

@@ -39,7 +39,7 @@ def only_computes_with(parameter: str, function: FunctionSymbol, evaluator: Eval
     body = evaluator.calls.body_of(function)
     if body is None:
         return False
-    scope = f"{function.declaration.qualname}.<locals>"
+    scope = function.declaration.inner_scope
     return all(
         _Uses(parameter, function, scope, evaluator, is_float).are_free(expr, statement)
         for statement in walk(body, nested=True)

@@ -113,7 +113,7 @@ class _Reader(StraightLine[Held]):
     def __init__(
         self, rebuilt: Rebuild, function: Function, evaluator: Evaluator, module: Module, around: _Reader | None = None
     ) -> None:
-        scope = f"{function.qualname}.<locals>"
+        scope = function.inner_scope
         attributes = {} if around is None else around.attributes
         super().__init__(evaluator, module, scope, function.self_name, attributes)
         self.rebuilt = rebuilt

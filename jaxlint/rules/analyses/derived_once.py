@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Constant, Expr, dotted, is_none, last_name
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Compare,
+    Expr,
+    Name,
+    dotted,
+    forced_assignment,
+    is_none,
+    last_name,
+)
 from jaxlint.syntax.statements import Assign, Body, Do, If, parts
 
 #: Calls that make the same of a value in another form, or the beginning of something that goes its own way.
@@ -17,7 +28,8 @@ _CONVERSIONS = frozenset({"asarray", "array", "astype", "float32", "device_put",
 #: What makes a tree or an array that only looks like what it is given, or begins as that and goes its own way.
 _BEGINNING = frozenset({"zeros_like", "ones_like", "full_like", "empty_like", "map", "tree_map", "deepcopy"})
 #: Traits of an array that stay the same when its values change.
-TRAITS = frozenset({"shape", "dtype", "ndim", "size"})
+_TRAITS = frozenset({"shape", "dtype", "ndim", "size"})
+_NOTHING: Mapping[str, str] = {}
 
 
 def derived_once(
@@ -38,14 +50,34 @@ def derived_once(
         test, body = statement.branches[0]
         field = _asked(test, own)
         value = None if field is None else _given(field, own, body)
-        if field is None or value is None or not is_computation(value):
+        if field is None or value is None:
             continue
-        changed = _sources(value, own).intersection(replaced)
+        changed = sources_of(value, own).intersection(replaced)
         if changed and field not in replaced and not _is_given(field, cls, evaluator):
             yield field, changed
 
 
-def is_computation(value: Expr) -> bool:
+def sources_of(value: Expr, own: str | None, kept: Mapping[str, str] = _NOTHING) -> frozenset[str]:
+    """The fields of whose values something is computed: attributes of `own`, and variables that are `kept` in a field.
+
+    Empty where it may only be as large as one of them.
+    """
+    if not _is_computation(value):
+        return frozenset()
+    read: dict[int, str] = {}
+    traits: set[int] = set()
+    for part in parts(value):
+        if isinstance(part, Name) and part.id in kept:
+            read[id(part)] = kept[part.id]
+        elif isinstance(part, Attribute):
+            if own is not None and dotted(part.value) == own:
+                read[id(part)] = part.attr
+            if part.attr in _TRAITS:
+                traits.add(id(part.value))
+    return frozenset() if traits & read.keys() else frozenset(read.values())
+
+
+def _is_computation(value: Expr) -> bool:
     """Whether a value is worked out, and is not just another form of something or the beginning of something else."""
     if isinstance(value, Call):
         return last_name(value.func) not in _CONVERSIONS | _BEGINNING
@@ -65,21 +97,10 @@ def _given(field: str, own: str, body: Body) -> Expr | None:
     match body:
         case (Assign(targets=(Attribute(attr=attr) as target,), value=value),):
             return value if dotted(target) == f"{own}.{attr}" and attr == field else None
-        case (Do(value=Call(func=func, args=args)),) if len(args) == 3 and dotted(func) == "object.__setattr__":
-            held, name, value = (argument.value for argument in args)
-            named = isinstance(name, Constant) and name.value == field
-            return value if named and dotted(held) == own else None
+        case (Do(value=call),):
+            forced = forced_assignment(call)
+            return forced[2] if forced is not None and (dotted(forced[0]), forced[1]) == (own, field) else None
     return None
-
-
-def _sources(value: Expr, own: str) -> frozenset[str]:
-    """The fields of whose values something is computed; none if it may only be as large as one of them."""
-    read = [part for part in parts(value) if isinstance(part, Attribute)]
-    traits = {id(part.value) for part in read if part.attr in TRAITS}
-    fields = [part for part in read if dotted(part.value) == own]
-    if any(id(part) in traits for part in fields):
-        return frozenset()
-    return frozenset(part.attr for part in fields)
 
 
 def _is_given(field: str, cls: PytreeClass, evaluator: Evaluator) -> bool:

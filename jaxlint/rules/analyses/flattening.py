@@ -5,15 +5,12 @@ The functions are methods (`tree_flatten`, `tree_unflatten`), or what `register_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
-    Argument,
     Attribute,
     Call,
     Constant,
@@ -25,6 +22,7 @@ from jaxlint.syntax.expressions import (
     Span,
     Subscript,
     dotted,
+    forced_assignment,
 )
 from jaxlint.syntax.statements import Annotate, Assign, Body, Do, Return, looked_up, only_bound
 
@@ -155,8 +153,9 @@ class _Rebuilding:
         match statement:
             case Do(value=Constant()):
                 return True
-            case Do(value=Call(func=func, args=args)) if dotted(func) in ("object.__setattr__", "setattr"):
-                return self._set_by_call(args)
+            case Do(value=Call() as call):
+                forced = forced_assignment(call)
+                return forced is not None and self._is_made(forced[0]) and self._attribute(*forced[1:])
             case Assign(targets=(Name(id=name),), value=Call() as call) if self._makes(call):
                 self._made = name
                 return True
@@ -172,11 +171,9 @@ class _Rebuilding:
             return False
         return dotted(call.args[0].value) in self._makers
 
-    def _set_by_call(self, args: Sequence[Argument]) -> bool:
-        match args:
-            case [Argument(value=Name(id=made)), Argument(value=Constant(value=str(name))), Argument(value=value)]:
-                return made == self._made and self._attribute(name, value)
-        return False
+    def _is_made(self, expr: Expr) -> bool:
+        """Whether an expression is the instance that was made without its constructor."""
+        return self._made is not None and dotted(expr) == self._made
 
     def _bind(self, target: Expr, value: Expr) -> bool:
         """One assignment: the children are taken apart, or an attribute is set."""
@@ -196,9 +193,7 @@ class _Rebuilding:
                 return False
             self._positions[target.id] = position
             return True
-        return (
-            isinstance(target, Attribute) and dotted(target.value) == self._made and self._attribute(target.attr, value)
-        )
+        return isinstance(target, Attribute) and self._is_made(target.value) and self._attribute(target.attr, value)
 
     def _part(self, target: Expr, position: int) -> bool:
         if isinstance(target, Name):

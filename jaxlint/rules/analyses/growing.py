@@ -113,7 +113,7 @@ class _Growth:
     def _of_call(
         self, call: Call, base: str, function: FunctionSymbol, bound: Mapping[str, Expr], depth: int
     ) -> Iterator[str]:
-        module, scope = function.module, f"{function.declaration.qualname}.<locals>"
+        module, scope = function.module, function.declaration.inner_scope
         for name, value in self._copies.given(call, base, module, scope):
             field, longer = self._cls.field(name), made_longer(looked_up(value, bound))
             if field is not None and field.role is Role.LEAF and longer is not None:

@@ -12,6 +12,7 @@ from jaxlint.infer.promises import made_by_defaults
 from jaxlint.infer.values import NONE, UNKNOWN, Array, Container, Instance, Scalar, Value, plain
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.updating import TRAIN_STATE
 from jaxlint.rules.analyses.given_literals import is_given_number
 
 #: What the parameters of a constructor are given.
@@ -107,7 +108,7 @@ def _is_hashed(field: Field) -> bool:
 
 
 def _holds_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    if field.owner.full_name == "flax.training.train_state.TrainState" and field.name == "params":
+    if field.owner.full_name == TRAIN_STATE and field.name == "params":
         return True  # a tree of arrays, which its annotation does not say
     if field.annotation is not None:
         if not isinstance(plain(evaluator.promises.field(field, cls)), Array):

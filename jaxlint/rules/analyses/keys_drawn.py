@@ -137,7 +137,7 @@ def _called(
 def _drawn(body: Body, function: FunctionSymbol, evaluator: Evaluator) -> list[Attribute]:
     """The attributes that a body passes to functions of `jax.random` that draw with them, or split them."""
     found: dict[str, Attribute] = {}
-    scope = f"{function.declaration.qualname}.<locals>"
+    scope = function.declaration.inner_scope
     for part in all_parts(body, nested=False):
         if isinstance(part, Call) and part.positional and isinstance(key := part.positional[0], Attribute):
             name = evaluator.model.resolver.library_name(part.func, function.module, scope)

@@ -60,7 +60,7 @@ def _function(expr: Expr, code: CodeRead, evaluator: Evaluator) -> tuple[tuple[s
     if declaration.decorators or declaration.is_generator or declaration.is_async:
         return (), (), ""
     names = tuple(p.name for p in declaration.parameters if p.kind == "positional")
-    return names, body, f"{declaration.qualname}.<locals>"
+    return names, body, declaration.inner_scope
 
 
 def _computed_with(body: Body, scope: str, code: CodeRead, evaluator: Evaluator) -> Iterator[str]:

@@ -17,6 +17,7 @@ from jaxlint.infer.values import (
     Instance,
     UnknownValue,
     Value,
+    are_of_one_class,
     element_of,
     plain,
 )
@@ -176,8 +177,8 @@ class LocalInstances:
         if isinstance(first, Container):
             element = plain(element_of(first))
             put = () if first.declared or not isinstance(element, Instance) else self._put.get(name, ())
-            return all(_is_alike(self.value(expr), element) for expr in put)
-        return all(_is_alike(v, first) for v in values)
+            return all(are_of_one_class(self.value(expr), element) for expr in put)
+        return all(are_of_one_class(v, first) for v in values)
 
     @cached_property
     def _inside(self) -> frozenset[int]:
@@ -206,7 +207,7 @@ class LocalInstances:
         """Whether the body appends such instances to what a variable holds, and puts nothing else into it."""
         put = self._put.get(name, ())
         is_list = any(dotted(call.func) == f"{name}.append" for call in (self._code.calls if put else ()))
-        return is_list and all(_is_alike(self.value(expr), instance) for expr in put)
+        return is_list and all(are_of_one_class(self.value(expr), instance) for expr in put)
 
     def element(self, expr: Expr) -> Value:
         """What a loop over an expression, or one of its items, gives."""
@@ -317,8 +318,3 @@ def may_be_instance(expr: Expr) -> bool:
 
 def _nothing() -> Value:
     return UNKNOWN
-
-
-def _is_alike(value: Value, other: Value) -> bool:
-    """Whether both are instances of the same class."""
-    return isinstance(value, Instance) and isinstance(other, Instance) and value.cls is other.cls

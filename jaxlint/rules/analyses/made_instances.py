@@ -104,7 +104,7 @@ class MadeInstances:
 
     def elsewhere(self, expr: Expr, function: FunctionSymbol) -> Symbol:
         """What a name in a function of the project stands for."""
-        scope = f"{function.declaration.qualname}.<locals>"
+        scope = function.declaration.inner_scope
         return self.evaluator.model.resolver.resolve(expr, function.module, scope)
 
     def of(self, expr: Expr, depth: int = 0) -> Made | None:
@@ -203,7 +203,7 @@ class MadeInstances:
         value = values[0] if len(values) == 1 else None
         if not isinstance(value, Call) or symbol.declaration.owner is not None or symbol.declaration.decorators:
             return None
-        scope = f"{symbol.declaration.qualname}.<locals>"
+        scope = symbol.declaration.inner_scope
         return self.made(value, self.elsewhere(value.func, symbol), symbol.module, scope)
 
     @cached_property

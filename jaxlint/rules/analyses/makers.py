@@ -41,7 +41,7 @@ def makers(placed: Placed, evaluator: Evaluator, *, by_callers: bool = True, ste
                 body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
                 if name in assigned_names(body):
                     value = bound_once(body).get(name)
-                    found = [] if value is None else [Placed(value, module, f"{function.qualname}.<locals>")]
+                    found = [] if value is None else [Placed(value, module, function.inner_scope)]
                     break
             else:
                 symbol = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(expr, module, placed.scope))

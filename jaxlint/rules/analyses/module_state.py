@@ -112,7 +112,7 @@ class Code(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, function: Function, body: Body, module: Module, given: Given) -> Code:
         """The code of a function (or of a lambda, which has no scope of its own)."""
-        inner = f"{function.qualname}.<locals>"
+        inner = function.inner_scope
         scope = inner if inner in module.outline.scopes else function.scope
         return cls(function.name, tuple(p.name for p in function.parameters), body, module, scope, given)
 
@@ -361,7 +361,7 @@ def _assigned(cls: PytreeClass, attr: str) -> list[Placed]:
     if found is None:
         return []
     owner, init = found
-    scope = f"{init.qualname}.<locals>"
+    scope = init.inner_scope
     return [
         Placed(a.value, owner.module, scope) for a in init.self_assignments if a.attr == attr and a.value is not None
     ]

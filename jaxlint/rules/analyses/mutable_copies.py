@@ -11,7 +11,7 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField
 from jaxlint.infer.values import Array
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, root, without_call
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, is_within, root, without_call
 from jaxlint.syntax.statements import (
     Body,
     Return,
@@ -39,11 +39,6 @@ def bindings(name: str, body: Body) -> int:
     """How often a variable is bound."""
     targets = (target for statement in walk(body) for target in bound_by(statement))
     return sum(name in target_names(target) for target in targets)
-
-
-def is_renewed(path: str, renewed: set[str]) -> bool:
-    """Whether the path, or what it is part of, was assigned before in the block."""
-    return any(path == known or path.startswith(f"{known}.") for known in renewed)
 
 
 def all_expressions(body: Body) -> Iterator[Expr]:
@@ -104,7 +99,7 @@ def changing_copy(event: MutateField, path: str, block: Block, renewed: set[str]
     if variable is None:
         return None
     changes: list[Change] = [Rename(variable.at, block.copy)]
-    if isinstance(event.held, Array) and event.held.library == "numpy" and not is_renewed(copied, renewed):
+    if isinstance(event.held, Array) and event.held.library == "numpy" and not is_within(copied, renewed):
         changes.append(InsertLine(event.at, f"{copied} = {copied}.copy()"))
     return Proposal(f"Change `{copied}`", Applicability.UNSAFE, tuple(changes))
 

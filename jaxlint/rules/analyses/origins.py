@@ -97,7 +97,7 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
             of = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(call.func.value, module, scope))
             owner = evaluator.model.class_of_symbol(of)
         function, made = symbol, list(symbol.declaration.return_values)
-        module, scope = symbol.module, f"{symbol.declaration.qualname}.<locals>"
+        module, scope = symbol.module, symbol.declaration.inner_scope
     return None
 
 

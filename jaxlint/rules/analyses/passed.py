@@ -77,7 +77,7 @@ def calls_of(function: Function, module: Module, homes: Iterable[Module], evalua
         for call, caller in calls_in(home, written, evaluator):
             if last_name(call.func) != name or call.has_star:
                 continue
-            scope = "" if caller is None else f"{caller.qualname}.<locals>"
+            scope = "" if caller is None else caller.inner_scope
             symbol = resolver.follow(resolver.resolve(call.func, home, scope))
             cls = None if owner is None else evaluator.model.class_of_symbol(symbol)
             is_made = cls is not None and cls.symbol.key == (module.path, owner)

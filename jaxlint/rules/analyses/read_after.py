@@ -14,6 +14,8 @@ from jaxlint.syntax.expressions import (
     Starred,
     children,
     dotted,
+    is_within,
+    paths_in,
 )
 from jaxlint.syntax.statements import (
     Assign,
@@ -141,9 +143,9 @@ class ReadAfter:
                 targets: tuple[Expr, ...] = (target,)
             case _:
                 targets = bound_by(statement)
-        names = {name for target in targets for name in _names(target)}
+        names = {name for target in targets for name in paths_in(target)}
         names |= {dotted(p.target) or "" for p in own_parts(statement) if isinstance(p, NamedExpr)}
-        return any(self._path == name or self._path.startswith(f"{name}.") for name in names)
+        return is_within(self._path, names)
 
     def _asks_for_news(self, statement: If) -> bool:
         """Whether a branch depends on what the call returns: what it does is not known from the turns before.
@@ -164,11 +166,11 @@ class ReadAfter:
 
 def _computed_from(statement: Statement, following: Body) -> set[str]:
     """The variables that a statement binds, and those that statements after it compute from them."""
-    names = {name for target in bound_by(statement) for name in _names(target)}
+    names = {name for target in bound_by(statement) for name in paths_in(target)}
     for after in following:
         read = {part.id for part in own_parts(after) if isinstance(part, Name)}
         if isinstance(after, Assign) and not names.isdisjoint(read):
-            names |= {name for target in bound_by(after) for name in _names(target)}
+            names |= {name for target in bound_by(after) for name in paths_in(target)}
     return names
 
 
@@ -182,15 +184,6 @@ def _read_by(target: Expr) -> Iterator[Expr]:
                 yield from _read_by(child)
         case _:
             yield from children(target)
-
-
-def _names(target: Expr) -> Iterator[str]:
-    name = dotted(target)
-    if name is not None:
-        yield name
-    else:
-        for child in children(target):
-            yield from _names(child)
 
 
 def _is_below(at: object, block: Body) -> bool:

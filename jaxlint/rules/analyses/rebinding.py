@@ -145,7 +145,7 @@ def _copied(
             return None
         function = update_function(instance.cls, attr)
         if not function.startswith("."):
-            written = spelled(function, place.module, evaluator.model.resolver, scope_of(place))
+            written = spelled(function, place.module, evaluator.model.resolver, place.scope)
             if written is None:
                 return None
             function, imports = written
@@ -205,14 +205,9 @@ def _is_used_behind(name: str, at: object, function: FunctionSymbol, evaluator: 
     return any(isinstance(part, Name) and part.id == name for part in behind)
 
 
-def scope_of(place: Place) -> str:
-    """The scope of the code at a place, as the outline names it."""
-    return "" if place.function is None else f"{place.function.qualname}.<locals>"
-
-
 def is_own_variable(name: str, place: Place) -> bool:
     """Whether a variable belongs to the code at a place, so that it may be assigned there."""
-    scope = place.module.outline.scopes.get(scope_of(place))
+    scope = place.module.outline.scopes.get(place.scope)
     return scope is not None and (name in scope.bindings or name in scope.is_global)
 
 

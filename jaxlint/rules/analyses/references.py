@@ -8,7 +8,7 @@ from jaxlint.libraries.pallas import MAKERS, SHARED_NAMES, imports_references, i
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Import
-from jaxlint.syntax.expressions import Constant, Expr, dotted
+from jaxlint.syntax.expressions import Expr, dotted
 
 
 def may_be_reference(value: Value, expr: Expr | None, place: Place) -> bool:
@@ -21,11 +21,6 @@ def may_be_reference(value: Value, expr: Expr | None, place: Place) -> bool:
     return deals_in_references(place.module) or any(
         applied.transform.kind is Kind.KERNEL for function in place.functions for applied in place.applied(function)
     )
-
-
-def is_whole(index: Expr) -> bool:
-    """Whether an index is `...`, which takes what a reference holds as a whole."""
-    return isinstance(index, Constant) and index.kind == "ellipsis"
 
 
 def deals_in_references(module: Module) -> bool:

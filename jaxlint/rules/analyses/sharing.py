@@ -8,7 +8,17 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.pytrees.updating import COPYING_NAMES
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, children, dotted, last_name
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Display,
+    Expr,
+    Name,
+    dotted,
+    is_within,
+    last_name,
+    paths_in,
+)
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -49,7 +59,7 @@ class Sharing(msgspec.Struct, frozen=True):
         """What is left once some variables were bound anew."""
         lists = {name: at for name, at in self.lists.items() if name not in names}
         copies = {name: call for name, call in self.copies.items() if name not in names}
-        return Sharing(frozenset(n for n in self.same if not _is_bound(n, names)), lists, copies)
+        return Sharing(frozenset(n for n in self.same if not is_within(n, names)), lists, copies)
 
 
 def sharing_at(path: str, at: object, body: Body) -> Sharing:
@@ -126,7 +136,7 @@ class _Way:
                     held = held.without({name for name, _ in pairs} - held.same)
                 else:
                     held = self._bound(statement, held)
-                    if not any(_is_bound(self._path, {name}) for name, _ in pairs):
+                    if not is_within(self._path, [name for name, _ in pairs]):
                         held = replace(held, copies={**held.copies, **copies})
                         held = replace(held, same=held.same | same)
                 return held
@@ -134,8 +144,8 @@ class _Way:
 
     def _bound(self, statement: Statement, held: Sharing) -> Sharing:
         """What still holds it once a statement has bound its variables."""
-        names = {name for target in targets_of(statement) for name in _names(target)}
-        if _is_bound(self._path, names):
+        names = {name for target in targets_of(statement) for name in paths_in(target)}
+        if is_within(self._path, names):
             return Sharing(frozenset({self._path}))
         return held.without(names)
 
@@ -144,11 +154,6 @@ def _next_turn(turn: Sharing, body: Body) -> Sharing:
     """What holds it when a turn of a loop begins again; a list of which that was appended in the last turn, perhaps."""
     always = {id(part) for statement in body if isinstance(statement, Do) for part in own_parts(statement)}
     return replace(turn, lists={name: at for name, at in turn.lists.items() if id(at) in always})
-
-
-def _is_bound(path: str, names: set[str]) -> bool:
-    """Whether a path, or what it is a part of, is among some names."""
-    return any(path == name or path.startswith(f"{name}.") for name in names)
 
 
 def _pairs(statement: Assign | Annotate) -> Iterator[tuple[str, Expr]]:
@@ -172,12 +177,3 @@ def _copied(call: Call) -> str | None:
     if call.positional:
         return dotted(call.positional[0])
     return dotted(call.func.value) if isinstance(call.func, Attribute) else None
-
-
-def _names(target: Expr) -> Iterator[str]:
-    name = dotted(target)
-    if name is not None:
-        yield name
-    else:
-        for child in children(target):
-            yield from _names(child)

@@ -159,14 +159,14 @@ class Copies:
         if len(calls) != len(returned):
             return None
         given = copy.given_to(p.name for p in parameters if p.kind == "positional")
-        return _Copying(home, f"{function.qualname}.<locals>", base, given, body, bound, calls)
+        return _Copying(home, function.inner_scope, base, given, body, bound, calls)
 
     def moved_in(self, method: FunctionSymbol) -> Iterator[str]:
         """The fields that a copy of `self` moves, wherever a method makes one."""
         own, body = method.declaration.self_name, self.evaluator.calls.body_of(method) or ()
         if own is None or binds(body, {own}):
             return
-        scope, bound = f"{method.declaration.qualname}.<locals>", bound_once(body)
+        scope, bound = method.declaration.inner_scope, bound_once(body)
         for part in all_parts(body):
             if isinstance(part, Call):
                 yield from self._moved(part, own, method.module, scope, frozenset(), bound)

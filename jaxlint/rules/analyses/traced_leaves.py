@@ -58,7 +58,7 @@ class Leaf(msgspec.Struct, frozen=True):
 def abstracting(applied: Iterable[Applied]) -> list[Applied]:
     """The transformations of JAX itself that trace numbers like arrays."""
     found = [a for a in applied if a.transform.kind in ABSTRACTING and not a.transform.filters]
-    return [a for a in found if a.transform.name.startswith(("jax.", "jax_dataclasses."))]
+    return [a for a in found if a.transform.is_of_jax]
 
 
 def traced_parameters(code: CodeRead) -> Mapping[str, Value]:

@@ -48,6 +48,8 @@ from jaxlint.syntax.expressions import (
     Unary,
     children,
     dotted,
+    is_everything,
+    is_none,
     is_slice,
 )
 from jaxlint.syntax.statements import (
@@ -247,7 +249,7 @@ class _Run(StraightLine[Number]):
         stored: frozenset[str],
         cls: PytreeClass,
     ) -> None:
-        super().__init__(evaluator, module, f"{function.qualname}.<locals>", function.self_name, attributes)
+        super().__init__(evaluator, module, function.inner_scope, function.self_name, attributes)
         self.assigned_at: dict[str, object] = {}
         self._stored = stored
         self._cls = cls
@@ -360,12 +362,12 @@ def _indexed(value: Number, index: Expr) -> Number:
         return None
     items = index.items if isinstance(index, Display) else (index,)
     last = items[-1] if items else None
-    if is_slice(last) and all(map(_is_whole, items[:-1])):
+    if is_slice(last) and all(map(is_everything, items[:-1])):
         bounds = _bounds(last)
         inside = axes(value) - 1 if any(isinstance(item, Constant) for item in items) else len(items) - 1
         return None if bounds is None else _sliced(value, bounds, inside)
-    added = [_is_none(item) for item in items]
-    if added.count(True) != 1 or not all(new or _is_whole(i) for i, new in zip(items, added, strict=True)):
+    added = [is_none(item) for item in items]
+    if added.count(True) != 1 or not all(new or is_everything(i) for i, new in zip(items, added, strict=True)):
         return None
     return (value,) if added[0] else tuple((v,) for v in value)
 
@@ -382,19 +384,8 @@ def _sliced(value: Number, bounds: _Bounds, inside: int) -> Number:
 
 def _bounds(index: Other) -> _Bounds | None:
     """The bounds of a slice, if they are literals."""
-    bounds = [None if _is_none(part) else _number(part) for part in index.parts]
-    if len(bounds) != 3 or any(b is None and not _is_none(p) for b, p in zip(bounds, index.parts, strict=True)):
+    bounds = [None if is_none(part) else _number(part) for part in index.parts]
+    if len(bounds) != 3 or any(b is None and not is_none(p) for b, p in zip(bounds, index.parts, strict=True)):
         return None
     low, high, step = (None if b is None else int(b) for b in bounds)
     return low, high, step
-
-
-def _is_whole(index: Expr) -> bool:
-    """Whether an index is `:` or `...`."""
-    if is_slice(index):
-        return all(map(_is_none, index.parts))
-    return isinstance(index, Constant) and index.kind == "ellipsis"
-
-
-def _is_none(expr: Expr) -> bool:
-    return isinstance(expr, Constant) and expr.kind == "NoneType"

@@ -170,7 +170,7 @@ def _method(cls: PytreeClass, name: str) -> Function | None:
 def local_value(expr: Expr, method: Function, module: Module) -> Expr:
     """The value of a variable that is assigned once, else the expression itself."""
     if isinstance(expr, Name):
-        bindings = module.outline.scopes[f"{method.qualname}.<locals>"].bindings.get(expr.id, [])
+        bindings = module.outline.scopes[method.inner_scope].bindings.get(expr.id, [])
         if len(bindings) == 1 and isinstance(bindings[0], Assignment) and bindings[0].value is not None:
             return bindings[0].value
     return expr

@@ -15,7 +15,6 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_METHODS, is_train_state
-from jaxlint.rules.analyses.rebinding import scope_of
 from jaxlint.rules.analyses.references import may_be_reference
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -215,7 +214,7 @@ def only_measures(update: Update, model: PytreeModel) -> bool:
     """
     mapped, *trees = update.call.positional
     asked = mapped.body.func if isinstance(mapped, Lambda) and isinstance(mapped.body, Call) else mapped
-    if is_question(model.resolver.library_name(asked, update.place.module, scope_of(update.place))):
+    if is_question(model.resolver.library_name(asked, update.place.module, update.place.scope)):
         return True
     if len(trees) < 2 and update.place.functions:
         return False
@@ -230,5 +229,5 @@ def only_measures(update: Update, model: PytreeModel) -> bool:
                 mapped, is_whole = func, full_reduction(reduced, positional=1)
             case _:
                 return False
-    name = model.resolver.library_name(mapped, update.place.module, scope_of(update.place))
+    name = model.resolver.library_name(mapped, update.place.module, update.place.scope)
     return is_verdict(name) or (bool(is_whole) and is_reduction(name))
