@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignItem, Event
+from jaxlint.infer.events import AssignItem, Event, Place
 from jaxlint.infer.values import Array, Instance, options, plain, without_none
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -16,8 +16,8 @@ from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.analyses.numpy_fields import is_called_with_numpy, is_made_with_numpy
 from jaxlint.rules.analyses.rebinding import rebinding_help, setting_field, setting_item
 from jaxlint.rules.analyses.references import may_be_reference
-from jaxlint.rules.analyses.rewriting import may_be_rewritten
 from jaxlint.rules.base import EventRule, Problem
+from jaxlint.symbols.outline import Import
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -148,7 +148,7 @@ class ItemAssignment(EventRule):
             return
         if declared and (_is_keyed(event, evaluator) or _is_given_numpy(event, evaluator)):
             return  # a mapping, or an array of numpy, whatever the annotation says
-        if arrays and may_be_rewritten(event.place, evaluator):
+        if arrays and _may_be_rewritten(event.place, evaluator):
             return
         if declared and event.owner is not None:
             classes = (event.owner.cls, *event.place.subclasses(event.owner.cls))
@@ -283,3 +283,34 @@ def _by_variable(cls: PytreeClass, name: str | None, variable: str) -> str:
     """The update of a field whose name a variable has."""
     method, changed = cls.framework.replace_method, f"**{{{variable}: ...}}"
     return f"{name or ''}.{method}({changed})" if method else f"dataclasses.replace({name or '...'}, {changed})"
+
+
+# -- functions that AutoGraph writes anew before they run: in them, arrays of jax take items -------
+
+_WORD = "autograph"
+
+
+def _may_be_rewritten(place: Place, evaluator: Evaluator) -> bool:
+    """Whether the code around an event may be given to AutoGraph: its module imports that, or asks for it."""
+    outline = place.module.outline
+    if any(_WORD in name.lower() for _, name in outline.imported_modules):
+        return True
+    bindings = (b for bindings in outline.module_scope.bindings.values() for b in bindings)
+    if any(isinstance(b, Import) and _WORD in (b.name or "").lower() for b in bindings):
+        return True
+    return any(map(_asks_for_it, _calls_around(place, evaluator)))
+
+
+def _calls_around(place: Place, evaluator: Evaluator) -> Iterator[Call]:
+    """The calls of the module outside of functions, the decorators around an event, and what those functions call."""
+    yield from place.module.outline.module_calls
+    for function in place.functions:
+        yield from (decorator for decorator in function.decorators if isinstance(decorator, Call))
+    if place.functions:
+        body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
+        yield from (part for part in all_parts(body) if isinstance(part, Call))
+
+
+def _asks_for_it(call: Call) -> bool:
+    """Whether a call is one of AutoGraph, or has it turned on."""
+    return call.keyword(_WORD) is not None or _WORD in (dotted(call.func) or "").lower()

@@ -175,6 +175,13 @@ class Hooks:
                 known.clear()
             self.front.refresh()
 
+    def _once(self, known: dict[str, _T], find: Callable[[str], _T], name: str) -> _T:
+        """What is found out about a name, once as long as it stays true."""
+        self._refresh()
+        if name not in known:
+            known[name] = find(name)
+        return known[name]
+
     # -- classes -------------------------------------------------------------------------------
 
     def class_decorator(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
@@ -316,11 +323,7 @@ class Hooks:
 
     def method(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """Methods that copy with changes, methods that change a container, and class statements."""
-        if not self.is_settled():
-            self._refresh()
-        if fullname not in self._methods:
-            self._methods[fullname] = self._method_hook(fullname)
-        return self._methods[fullname]
+        return self._once(self._methods, self._method_hook, fullname)
 
     def _method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         owner, _, name = fullname.rpartition(".")
@@ -389,11 +392,7 @@ class Hooks:
 
     def function(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, and constructors."""
-        if not self.is_settled():
-            self._refresh()
-        if fullname not in self._functions:
-            self._functions[fullname] = self._function_hook(fullname)
-        return self._functions[fullname]
+        return self._once(self._functions, self._function_hook, fullname)
 
     def _function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname == "builtins.hash":
@@ -460,14 +459,11 @@ class Hooks:
 
     def attribute(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Attributes of classes that refuse assignment, or that have static fields."""
-        if not self.is_settled():
-            self._refresh()
         owner, _, name = fullname.rpartition(".")
-        if owner not in self._attributes:
-            self._attributes[owner] = self._is_telling(owner)
+        is_telling = self._once(self._attributes, self._is_telling, owner)
         if name in GENERATED:
             return self._on_generated
-        return self._on_attribute if self._attributes[owner] else None
+        return self._on_attribute if is_telling else None
 
     def class_attribute(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Generated methods that are taken from a class."""

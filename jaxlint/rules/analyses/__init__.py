@@ -1,4 +1,5 @@
 """Analyses: what two or three rules ask of code, such as which assignments a frozen instance refuses.
 
-An analysis that one rule needs lives with that rule. Imports `infer` and what is below.
+An analysis that one rule needs lives in that rule's file; it has one here where that file would become too long to be
+read in one go (500 lines is the most that a file has). Imports `infer` and what is below.
 """
