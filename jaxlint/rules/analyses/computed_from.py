@@ -10,6 +10,8 @@ from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Constan
 
 _MAX_DEPTH = 6
 _ORDERS = frozenset({"<", ">", "<=", ">=", "==", "!="})
+#: Functions of Python that ask their argument to compute the result.
+_ARITHMETIC = frozenset({"builtins.abs", "builtins.pow", "builtins.round"})
 _METHODS = ARRAY_METHODS | ARRAY_REDUCTIONS
 
 
@@ -51,9 +53,9 @@ class Origins:
         return None
 
     def _returned(self, call: Call, depth: int) -> Expr | None:
-        """What goes into the array that a function of jax or a method of an array returns."""
+        """What goes into the array that a function of jax, arithmetic of Python or a method of an array returns."""
         name = self._name_of(call.func)
-        if returned_library(name) == "jax" and name.rpartition(".")[2] not in OF_TRAITS:
+        if name in _ARITHMETIC or (returned_library(name) == "jax" and name.rpartition(".")[2] not in OF_TRAITS):
             found = (self.of(argument, depth + 1) for argument in call.positional)
             return next((one for one in found if one is not None), None)
         if not name and isinstance(call.func, Attribute) and call.func.attr in _METHODS:
