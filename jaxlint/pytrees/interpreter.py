@@ -96,6 +96,8 @@ class Interpreter:
         self._depth = 0
         #: The keys of metadata that were asked for.
         self.asked: set[str] = set()
+        #: What was read already: each subclass asks for the `__init_subclass__` of its base.
+        self._definitions: dict[tuple[str, int], FunctionDefinition | None] = {}
 
     def start(self) -> None:
         """Begin with something else: the time that it may take counts from now."""
@@ -110,21 +112,20 @@ class Interpreter:
         scope = function.owner if function.name == "__init_subclass__" else ""
         if function.scope != scope or function.is_async or function.is_generator:
             raise Undecided
-        unit = next((u for u in module.outline.units if u.first <= function.at.row <= u.last), None)
-        try:
-            lines = module.source.lines
-        except Unreadable as problem:
-            raise Undecided from problem
-        if unit is None:
+        definition = self._definition_of(function, module)
+        if definition is None:
             raise Undecided
-        statements = read_statements("\n".join(lines[unit.first - 1 : unit.last]) + "\n", unit.first)
-        body = to_body(statements or ())
-        methods = [s for one in body if function.owner and isinstance(one, ClassDefinition) for s in one.body]
-        for statement in methods or body:
-            if isinstance(statement, FunctionDefinition) and statement.name == function.name:
-                if statement.at.lineno == function.at.row:
-                    return self._closure(statement, function, module, {})
-        raise Undecided
+        return self._closure(definition, function, module, {})
+
+    def _definition_of(self, function: Function, module: Module) -> FunctionDefinition | None:
+        """The statement that defines a function; None if it cannot be read."""
+        key = module.path, function.at.row
+        if key not in self._definitions:
+            try:
+                self._definitions[key] = _read_definition(function, module)
+            except Unreadable:
+                return None
+        return self._definitions[key]
 
     def _closure(self, node: FunctionDefinition, function: Function, module: Module, env: Env) -> Closure:
         def names(kind: str) -> tuple[str, ...]:
@@ -415,6 +416,22 @@ def _iterated(value: Value) -> Iterable[Value]:
     if isinstance(value, dict):
         return list(value)
     raise Undecided
+
+
+def _read_definition(function: Function, module: Module) -> FunctionDefinition | None:
+    """The statement that defines a function, from the text of its module. Raises `Unreadable`."""
+    lines = module.source.lines
+    unit = next((u for u in module.outline.units if u.first <= function.at.row <= u.last), None)
+    if unit is None:
+        return None
+    statements = read_statements("\n".join(lines[unit.first - 1 : unit.last]) + "\n", unit.first)
+    body = to_body(statements or ())
+    methods = [s for one in body if function.owner and isinstance(one, ClassDefinition) for s in one.body]
+    for statement in methods or body:
+        if isinstance(statement, FunctionDefinition) and statement.name == function.name:
+            if statement.at.lineno == function.at.row:
+                return statement
+    return None
 
 
 def _mapping(value: Value) -> dict[str, Value]:

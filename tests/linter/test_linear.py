@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from types import FrameType
 
 import pytest
 
 from jaxlint.linter.engine import check_source
+from jaxlint.pytrees import interpreter
+from jaxlint.symbols.parsing import read_statements
 
 HEAD = """
 import jax
@@ -114,3 +117,36 @@ def test_a_chain_of_subclasses() -> None:
     calls(text(2))
     once, twice, four_times = (calls(text(times)) for times in (40, 80, 160))
     assert four_times - twice < 4.4 * (twice - once)
+
+
+HOOKED = """
+class Base:
+    def __init_subclass__(cls):
+        jax.tree_util.register_pytree_node_class(cls)
+"""
+#: A class that its base registers.
+REGISTERED = """
+class C{i}(Base):
+    def __init__(self, x):
+        self.x = x
+
+    def tree_flatten(self):
+        return (self.x,), None
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(*children)
+"""
+
+
+def test_a_base_that_registers_its_subclasses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a base runs for its subclasses is parsed once, however many they are."""
+    rows: list[int] = []
+
+    def read(text: str, row: int) -> list[ast.stmt] | None:
+        rows.append(row)
+        return read_statements(text, row)
+
+    monkeypatch.setattr(interpreter, "read_statements", read)
+    check_source("import jax\n" + HOOKED + "".join(REGISTERED.replace("{i}", str(i)) for i in range(20)))
+    assert rows == [3]
