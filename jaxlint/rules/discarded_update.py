@@ -164,7 +164,7 @@ class DiscardedUpdate(EventRule, BodyRule):
                     if name in TREE_MAPS and not compares:
                         made = Update(call.at, code.place, call, tree.value, UNKNOWN, name, ())
                         yield from self.check_event(Discard(call.at, code.place, made, True), evaluator)
-                case Do(value=Call(args=(_, *_)) as call):
+                case Do(value=Call() as call):
                     renewed = renewed_by(call, code, evaluator)
                     if renewed is not None:
                         yield from self.check_event(Discard(call.at, code.place, renewed, True), evaluator)
@@ -348,8 +348,7 @@ def _compiles_first(update: Update, evaluator: Evaluator) -> bool:
     returns what is copied as it was.
     """
     place, func = update.place, update.call.func
-    symbol = evaluator.model.resolver.resolve(func, place.module, place.scope)
-    if not isinstance(symbol, FunctionSymbol) or not symbol.declaration.decorators or symbol.declaration.owner:
+    if not _is_compiled(update, evaluator):
         return False
     body = None if not place.functions else evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0]))
     if body is None:
@@ -362,6 +361,18 @@ def _compiles_first(update: Update, evaluator: Evaluator) -> bool:
         return True
     taken = any(same(call.func, func) for call in _calls(body) if id(call) not in alone)
     return taken or any(_reads_clock(s, update, evaluator) for s in walk(body))
+
+
+def _is_compiled(update: Update, evaluator: Evaluator) -> bool:
+    """Whether a decorated function is called, or a decorated method of an instance that could be changed in place."""
+    func = update.call.func
+    symbol = evaluator.model.resolver.resolve(func, update.place.module, update.place.scope)
+    if isinstance(symbol, FunctionSymbol):
+        return bool(symbol.declaration.decorators) and symbol.declaration.owner is None
+    if not isinstance(update, Replace) or not isinstance(func, Attribute) or update.receiver.cls.frozen is not False:
+        return False
+    found = update.receiver.cls.method(func.attr)
+    return found is not None and bool(found[1].decorators)
 
 
 def _calls(body: Body) -> list[Call]:

@@ -10,6 +10,7 @@ from jaxlint.infer.values import Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.traced_leaves import is_overridden
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name
 from jaxlint.syntax.statements import Assign, Augment, Body, Return, bound_names, walk
@@ -20,15 +21,16 @@ def renewed_by(call: Call, code: CodeRead, evaluator: Evaluator) -> Replace | No
 
     Outside of compiled code, the caller's own instance would be changed.
     """
-    symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope)
-    if not isinstance(symbol, FunctionSymbol) or not symbol.declaration.decorators or symbol.declaration.owner:
+    found = None if call.has_star else _called(call, code, evaluator)
+    if found is None:
         return None
+    symbol, given = found
     function, module = symbol.declaration, symbol.module
     transformed = evaluator.calls.transformed
-    if call.has_star or function.is_generator or function.is_async or transformed.is_wrapped(function, module):
+    if function.is_generator or function.is_async or transformed.is_wrapped(function, module):
         return None
     rebuilt = rebuilt_parameters(function, transformed.decorating(function, module))
-    given = {name: expr for name, expr in _given(call, function).items() if name in rebuilt}
+    given = {name: expr for name, expr in given.items() if name in rebuilt}
     body = evaluator.calls.body_of(symbol) if given else None
     if body is None:
         return None
@@ -47,8 +49,27 @@ def _is_copied(cls: PytreeClass) -> bool:
     return cls.is_pytree and cls.frozen is False and not cls.framework.is_stateful
 
 
-def _given(call: Call, function: Function) -> dict[str, Expr]:
-    return call.given_to([p.name for p in function.parameters if p.kind == "positional"])
+def _called(call: Call, code: CodeRead, evaluator: Evaluator) -> tuple[FunctionSymbol, dict[str, Expr]] | None:
+    """The decorated function, or method of an instance, that is called; and what its parameters are given."""
+    symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope)
+    if isinstance(symbol, FunctionSymbol) and symbol.declaration.owner is None and symbol.declaration.decorators:
+        return symbol, call.given_to(_positional(symbol.declaration))
+    if isinstance(symbol, FunctionSymbol) or not isinstance(call.func, Attribute):
+        return None
+    receiver = call.func.value
+    instance = plain(LocalInstances.of(code, evaluator).value(receiver))
+    if not isinstance(instance, Instance) or is_overridden(call.func.attr, instance, evaluator):
+        return None
+    found = instance.cls.method(call.func.attr)
+    if found is None or not found[1].decorators or found[1].self_name is None:
+        return None
+    positional = _positional(found[1])
+    given = call.given_to(positional[1:]) | {positional[0]: receiver}
+    return FunctionSymbol(found[0].module, found[1]), given
+
+
+def _positional(function: Function) -> list[str]:
+    return [p.name for p in function.parameters if p.kind == "positional"]
 
 
 def _changes(name: str, body: Body) -> bool:
