@@ -11,7 +11,7 @@ from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Event, Place, Update
-from jaxlint.infer.values import Array, Instance, Value, element_of, plain
+from jaxlint.infer.values import Array, Container, Instance, Value, element_of, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.framework import Role
@@ -33,6 +33,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     Unary,
     dotted,
+    is_slice,
     same,
     without_call,
 )
@@ -250,6 +251,9 @@ def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evalua
                 return None  # an earlier call has put something else there
             fix = _whole_array(expr, event.call)
             return _Wrong(step.at, "selects a part of an array", _OF_LEAF[type(step)], "select the array itself", fix)
+        if isinstance(value, Container) and isinstance(step, Subscript) and not is_slice(step.index):
+            value = plain(element_of(value))
+            continue
         if not isinstance(value, Instance) or not value.cls.is_pytree or isinstance(step, Subscript):
             return None
         cls, attr = value.cls, step.attr

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.symbols.outline import Function, Outline
-from jaxlint.syntax.expressions import dotted
+from jaxlint.syntax.expressions import Call, Constant, Display, Expr, dotted, last_name
 from jaxlint.syntax.statements import parts
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 #: Methods whose bodies tell what instances are made of.
 _TELLING = frozenset({"__init__", "__post_init__", "__new__", "setup", "__init_subclass__"})
 
@@ -23,8 +27,27 @@ def transforms_functions(outline: Outline) -> bool:
     return bool(outline.applying) or any(name.rpartition(".")[2] in LAST_NAMES for name in named)
 
 
+def makes_what_it_says(function: Function) -> bool:
+    """Whether a function returns what calls of the classes make that its annotation names: their fields are not said."""
+    made = {last_name(part.func) for value in function.return_values for part in _handed(value)}
+    made = {name for name in made if name[:1].isupper()}
+    if not made or function.returns is None:
+        return False
+    named = " ".join(str(p.value) if isinstance(p, Constant) else last_name(p) for p in parts(function.returns))
+    return not made.isdisjoint(_WORD.findall(named))
+
+
+def _handed(value: Expr) -> Iterator[Call]:
+    """The calls whose results are returned, alone or in a tuple."""
+    for part in value.items if isinstance(value, Display) else (value,):
+        if isinstance(part, Call):
+            yield part
+
+
 def shows_body(function: Function, outline: Outline) -> bool:
     """Whether other modules look into a function: not if it says what it returns and does nothing else to others."""
-    is_said = function.returns is not None and not (function.may_only_copy or function.checks)
+    is_said = function.returns is not None and not (
+        function.may_only_copy or function.checks or makes_what_it_says(function)
+    )
     is_closed = is_said and function.name not in _TELLING and not function.self_assignments
     return not is_closed or "flatten" in function.name or changes_modules(outline)

@@ -258,6 +258,8 @@ class Expressions:
         if op == "/" and isinstance(numbers, Leaf):
             is_real = numbers.kind in ("bool", "int", "float")
             return Leaf("float", numbers.weak) if is_real else Leaf("inexact")
+        if op == "/" and {type(left), type(right)} <= {Leaf, Unknown, Something}:
+            return Leaf("inexact") if Leaf in (type(left), type(right)) else SOMETHING
         if isinstance(numbers, Leaf) and ((op == "**" and numbers.kind in ("float", "inexact")) or op in "&|^"):
             return numbers
         return Leaf() if isinstance(numbers, Leaf) else SOMETHING
