@@ -20,7 +20,7 @@ from jaxlint.rules.analyses.passed import calls_of
 from jaxlint.rules.analyses.read_after import ReadAfter
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, children, dotted
-from jaxlint.syntax.statements import Assign, Body, Statement, all_parts, parts, target_names
+from jaxlint.syntax.statements import Assign, Body, Statement, all_parts, bound_once, parts, target_names
 
 _COPIES = frozenset({"copy.copy"})
 
@@ -109,6 +109,7 @@ class AliasedContainer(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is changed in place in copies that the body makes."""
+        yield from _by_another_name(code, evaluator)
         changes = [e for e in code.events if isinstance(e, MutateField) and _is_changed(e.held, e.how)]
         if not changes:
             return
@@ -121,11 +122,43 @@ class AliasedContainer(BodyRule):
                 continue
             place = Slot(copied.original, slot.path[:1])
             if ReadAfter(copied.original, partial(_read_of, place=place)).of(event.at, code.body) is not None:
-                yield _problem(event, slot.root, copied.original, "")
+                yield _problem(event.at, event.receiver.cls, event.field, slot.root, copied.original, "")
                 continue
             caller = _reading_caller(copied.original, event.field, code, evaluator)
             if caller is not None:
-                yield _problem(event, slot.root, copied.original, f" by `{caller}`")
+                by = f" by `{caller}`"
+                yield _problem(event.at, event.receiver.cls, event.field, slot.root, copied.original, by)
+
+
+def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """What is taken out of a state, changed in place, and given to a copy of the state: `held = state.params`."""
+    updates = [e for e in code.events if isinstance(e, Replace) and e.base is not None and not e.call.has_star]
+    given = {
+        (a.value.id, dotted(u.base), a.keyword): u
+        for u in updates
+        for a in u.call.args
+        if u.base is not None and isinstance(a.value, Name) and a.keyword is not None
+    }
+    if not given:
+        return
+    instances, once = LocalInstances.of(code, evaluator), bound_once(code.body)
+    bases = frozenset(id(u.base) for u in updates)
+    for statement in code.statements:
+        for at, slot in changed_by(statement):
+            taken = once.get(slot.root)
+            original = dotted(taken.value) if isinstance(taken, Attribute) else None
+            update = given.get((slot.root, original, taken.attr)) if isinstance(taken, Attribute) else None
+            if update is None or original is None or not isinstance(taken, Attribute):
+                continue
+            is_item = len(slot.path) == 1 and slot.path[0].startswith("[")
+            if not is_item or not _is_changed(instances.value(taken), "item") or _remakes(update.receiver.cls):
+                continue
+            place = Slot(original, (taken.attr,))
+            is_read = ReadAfter(original, partial(_read_of, place=place, ignoring=bases)).of(at, code.body) is not None
+            caller = None if is_read else _reading_caller(original, taken.attr, code, evaluator)
+            if is_read or caller is not None:
+                by = f" by `{caller}`" if caller is not None else ""
+                yield _problem(at, update.receiver.cls, taken.attr, slot.root, original, by)
 
 
 def _taken_out(statement: Statement) -> Iterator[tuple[object, Slot]]:
@@ -189,13 +222,15 @@ def _remakes(cls: PytreeClass) -> bool:
     return cls.has_own_construction or any(field.is_converted for field in cls.fields)
 
 
-def _read_of(expr: Expr, place: Slot) -> Expr | None:
-    """The original, or its field, in an expression; other fields of it do not matter."""
+def _read_of(expr: Expr, place: Slot, ignoring: frozenset[int] = frozenset()) -> Expr | None:
+    """The original, or its field, in an expression; other fields of it do not matter, nor what some updates copy."""
+    if id(expr) in ignoring:
+        return None
     path = f"{place.root}.{place.path[0]}"
     name = dotted(expr)
     if name is not None:
         return expr if name == place.root or name == path or name.startswith(f"{path}.") else None
-    return next((found for child in children(expr) if (found := _read_of(child, place)) is not None), None)
+    return next((found for child in children(expr) if (found := _read_of(child, place, ignoring)) is not None), None)
 
 
 def _reading_caller(original: str, field: str, code: CodeRead, evaluator: Evaluator) -> str | None:
@@ -226,12 +261,12 @@ def _is_repeated(call: Call, path: str, body: Body) -> bool:
     return False
 
 
-def _problem(event: MutateField, copy: str, original: str, by: str) -> Problem:
-    cls, way_out = event.receiver.cls, f"give the copy its own `{event.field}`"
+def _problem(at: object, cls: PytreeClass, field: str, copy: str, original: str, by: str) -> Problem:
+    way_out = f"give the copy its own `{field}`"
     return Problem(
-        at=event.at,
+        at=at,
         message=(
-            f"`{event.field}` of the `{cls.name}` in `{copy}` is the same object as in `{original}`, which changes,"
+            f"`{field}` of the `{cls.name}` in `{copy}` is the same object as in `{original}`, which changes,"
             f" too, and is read afterwards{by}; {way_out}"
         ),
         reason="an updated copy shares what its other fields hold with the original",

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import names, own, returned
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, Replace, Update
+from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Replace, Update
 from jaxlint.infer.values import Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
+from jaxlint.rules.analyses.given_literals import calls_giving, giving
 from jaxlint.rules.analyses.keys_drawn import (
     KEY,
     NOT_USING,
@@ -27,7 +28,7 @@ from jaxlint.rules.analyses.keys_drawn import (
 )
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, dotted, last_name, root, same
 from jaxlint.syntax.statements import Assign, FunctionDefinition, Statement, all_parts
 
 #: Methods that run a flax module, which draws with each key that it is given.
@@ -127,10 +128,13 @@ class ReusedKey(NodeRule):
         yield from super().check_body(code, evaluator)
 
     def can_match(self, code: CodeRead) -> bool:
-        """Ask for an update of a variable whose class has a key."""
+        """Ask for an update of a variable whose class has a key, or for one made anew that is given a field's key."""
         if code.function is None:
             return False
-        return any(KEY.search(field.name) for update in _updates(code) for field in update.receiver.cls.fields)
+        if any(KEY.search(field.name) for update in _updates(code) for field in update.receiver.cls.fields):
+            return True
+        made = (e for e in code.events if isinstance(e, Construct) and not e.by_create)
+        return any(KEY.search(a.name) and isinstance(_given(e, a.name), Attribute) for e in made for a in e.arguments)
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the keys that a function uses, and at the states that it returns."""
@@ -142,9 +146,11 @@ class ReusedKey(NodeRule):
             used += [(key, helped.function) for key in helped.keys] if helped is not None else []
             for key, helper in used:
                 held = _key_of(key, instances)
-                own = _kept(key, code) if held is not None else []
-                if held is not None and own and _comes_back(own, function):
-                    if not _is_given_elsewhere(key, helper, code, evaluator):
+                own = (_kept(key, code) or _put_back(key, held, code)) if held is not None else []
+                if held is not None and own and _comes_back(own, dotted(root(key)), function):
+                    if not _is_given_elsewhere(key, helper, code, evaluator) and not _is_made_with_another(
+                        key, held, code, evaluator
+                    ):
                         yield _problem(key, held, dotted(call.func) or "this", by_helper=helper is not None)
 
 
@@ -183,7 +189,9 @@ def _is_given_elsewhere(key: Expr, helper: FunctionSymbol | None, code: CodeRead
     What the function does that draws with the key is known; it is elsewhere if it is called elsewhere, too.
     """
     assert isinstance(key, Attribute)
-    gives = re.compile(rf"(?:replace|apply_gradients)\((?:[^()]|\([^()]*\))*?\b{re.escape(key.attr)}\s*=(?!=)")
+    attr = re.escape(key.attr)
+    given = rf"\b{attr}\s*=(?!=)|:[^,]*\.{attr}\b"  # the latter by `tree_at(lambda s: s.key, ...)`
+    gives = re.compile(rf"(?:replace|apply_gradients|tree_at)\((?:[^()]|\([^()]*\))*?(?:{given})")
     module = code.place.module
     around = (module, *evaluator.model.importers(module))
     if helper is None:
@@ -225,6 +233,38 @@ def _kept(key: Expr, code: CodeRead) -> list[Replace]:
     return own
 
 
+def _put_back(key: Expr, cls: PytreeClass, code: CodeRead) -> list[Construct]:
+    """The instances of the class that a body makes anew, if each is given the same key again."""
+    assert isinstance(key, Attribute)
+    made = [e for e in code.events if isinstance(e, Construct) and e.cls.cls is cls]
+    changes = (e for e in code.events if isinstance(e, Update) and _is_instance(e))
+    if any(plain(e.receiver).cls is cls for e in changes):  # type: ignore[union-attr]
+        return []
+    if any(isinstance(e, AssignAttribute) and e.attr == key.attr for e in code.events):
+        return []
+    return made if all(same(_given(e, key.attr), key) for e in made) else []
+
+
+def _given(made: Construct, field: str) -> Expr | None:
+    """What a construction gives a field."""
+    ats = {id(a.at) for a in made.arguments if a.name == field}
+    return next((a.value for a in made.call.args if id(a.at) in ats), None)
+
+
+def _is_made_with_another(key: Expr, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether one is made anew somewhere of the fields of another one, but for the key."""
+    assert isinstance(key, Attribute)
+    field, names = cls.field(key.attr), {cls.name}
+    fields = {one.name for one in cls.fields} - {key.attr}
+    for module in (code.place.module, *evaluator.model.importers(code.place.module)) if field is not None else ():
+        for call, _ in calls_giving(key.attr, names, module, evaluator):
+            given = giving(field, cls, call, names) if field is not None else None
+            takes = any(isinstance(a.value, Attribute) and a.value.attr in fields for a in call.args)
+            if takes and not (isinstance(given, Attribute) and given.attr == key.attr):
+                return True
+    return False
+
+
 def _is_seen_through(update: Replace) -> bool:
     """Whether an update changes what it is given, and nothing else that matters here."""
     cls = update.receiver.cls
@@ -238,16 +278,15 @@ def _is_instance(update: Update) -> bool:
     return isinstance(plain(update.receiver), Instance)
 
 
-def _comes_back(updates: list[Replace], function: FunctionNode) -> bool:
+def _comes_back(updates: Sequence[Replace | Construct], base: str | None, function: FunctionNode) -> bool:
     """Whether a function returns one of the updates, and the state is given nothing else."""
     made = [function.node_at(update.call.at) for update in updates]
-    base = {update.base.id for update in updates if isinstance(update.base, Name)}
     body, kept = function.body, set()
     for assigned in own(body, cst.Assign):
         targets = [one.target for one in assigned.targets]
         if assigned.value in made:
             kept |= {one.value for one in targets[:1] if isinstance(one, cst.Name)}
-        elif not base.isdisjoint(names(targets)):
+        elif base in set(names(targets)):
             return False
     values = list(returned(body))
     return not kept.isdisjoint(names(values)) or any(part in made for v in values for part in own(v, cst.Call))

@@ -14,7 +14,7 @@ from jaxlint.libraries.tables import TABLES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Kind, PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_METHODS, is_train_state
+from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, UPDATE_METHODS, is_train_state
 from jaxlint.rules.analyses.references import may_be_reference
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -28,6 +28,7 @@ from jaxlint.syntax.expressions import (
     Name,
     Subscript,
     dotted,
+    last_name,
 )
 from jaxlint.syntax.statements import Annotate, Assign, Augment, Body, For, Statement, target_names, walk
 
@@ -179,7 +180,25 @@ def fields_set(update: Update, by_gradients: Sequence[str] | frozenset[str]) -> 
     is_replace = function in REPLACE_FUNCTIONS or (
         isinstance(update.receiver, Instance) and function == update.receiver.cls.framework.replace_method
     )
-    return given_names if is_replace and given_names else None
+    return (given_names or None) if is_replace else _set_by_own_method(update)
+
+
+def _set_by_own_method(update: Update) -> frozenset[str] | None:
+    """The fields that a method of the user's sets, which does nothing but return `self.replace(...)`."""
+    receiver = update.receiver
+    found = receiver.cls.method(update.function) if isinstance(receiver, Instance) else None
+    if found is None or not isinstance(receiver, Instance):
+        return None
+    below = () if receiver.exact else update.place.subclasses(receiver.cls)
+    returned = found[1].return_values
+    if len(returned) != 1 or any(update.function in one.symbol.declaration.methods for one in below):
+        return None
+    copy = returned[0]
+    if not isinstance(copy, Call) or copy.has_star or last_name(copy.func) not in COPYING_NAMES:
+        return None
+    base = copy.positional[0] if copy.positional else copy.func.value if isinstance(copy.func, Attribute) else None
+    is_own = isinstance(base, Name) and base.id == found[1].self_name
+    return frozenset(argument.keyword for argument in copy.args if argument.keyword is not None) if is_own else None
 
 
 def _paths(where: Expr, root: str) -> frozenset[str] | None:
