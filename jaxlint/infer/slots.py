@@ -295,9 +295,9 @@ def _bound_in_turn(target: Expr, iterable: Expr) -> Iterator[Binding]:
         case Call(func=Name(id="enumerate"), args=[given]) if len(items) == 2:
             yield from _bound(items[0], None)
             yield from _bound_in_turn(items[1], given.value)
-        case Call(func=Name(id="zip"), args=given) if len(items) == len(given) and not iterable.has_star:
-            for item, argument in zip(items, given, strict=True):
-                yield from _bound_in_turn(item, argument.value)
+        case Call(func=Name(id="zip")) if len(items) == len(iterable.positional) and not iterable.has_star:
+            for item, turned in zip(items, iterable.positional, strict=True):
+                yield from _bound_in_turn(item, turned)
         case Call(func=Name(id="reversed" | "list" | "tuple" | "sorted"), args=[given]):
             yield from _bound_in_turn(target, given.value)
         case Call(func=Attribute(value=held, attr="items"), args=()) if len(items) == 2:

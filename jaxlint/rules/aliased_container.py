@@ -20,7 +20,7 @@ from jaxlint.rules.analyses.passed import calls_of
 from jaxlint.rules.analyses.read_after import ReadAfter
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, children, dotted
-from jaxlint.syntax.statements import Assign, Body, Statement, all_parts, bound_once, parts, target_names
+from jaxlint.syntax.statements import Assign, Body, Do, Statement, all_parts, bound_once, parts, target_names
 
 _COPIES = frozenset({"copy.copy"})
 
@@ -132,7 +132,9 @@ class AliasedContainer(BodyRule):
 
 def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """What is taken out of a state, changed in place, and given to a copy of the state: `held = state.params`."""
-    updates = [e for e in code.events if isinstance(e, Replace) and e.base is not None and not e.call.has_star]
+    dropped = {id(s.value) for s in code.statements if isinstance(s, Do)}  # there the change itself is what is meant
+    made = (e for e in code.events if isinstance(e, Replace) and id(e.call) not in dropped)
+    updates = [e for e in made if e.base is not None and not e.call.has_star]
     given = {
         (a.value.id, dotted(u.base), a.keyword): u
         for u in updates

@@ -28,7 +28,7 @@ def transforms_functions(outline: Outline) -> bool:
 
 
 def makes_what_it_says(function: Function) -> bool:
-    """Whether a function returns what calls of the classes make that its annotation names: their fields are not said."""
+    """Whether a function makes what it returns by calling a class its annotation names: the fields are not said."""
     made = {last_name(part.func) for value in function.return_values for part in _handed(value)}
     made = {name for name in made if name[:1].isupper()}
     if not made or function.returns is None:

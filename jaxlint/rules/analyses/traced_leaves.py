@@ -13,7 +13,7 @@ from jaxlint.infer.contents import contents_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.slots import Binding, bindings_in, held_at, slot_of
-from jaxlint.infer.values import UNKNOWN, Array, Instance, Scalar, Value, options, plain
+from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, Scalar, Value, element_of, options, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -34,6 +34,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     dotted,
     is_none,
+    is_slice,
     last_name,
     root,
 )
@@ -234,6 +235,11 @@ class TracedLeaves:
                 if traced is not None and _copied(expr, traced.value.cls) is base:
                     given = frozenset(a.keyword for a in args if a.keyword is not None)
                     return Traced(traced.value, traced.replaced | given)
+            case Subscript(value=Attribute() as held, index=index) if not is_slice(index):
+                leaf = self._leaf(held, depth)
+                item = UNKNOWN if leaf is None else plain(element_of(leaf.value))
+                if _is_pytree(item):
+                    return Traced(item)
         return self._held(expr) if self._may_hold and type(expr) in (Name, Subscript) else None
 
     @cached_property
@@ -257,9 +263,25 @@ class TracedLeaves:
             return None
         slot = slot_of(expr)
         place = None if slot is None else held_at(slot, self._bindings)
-        if place is None or place.path or place.root not in self._given or place.root in self._rebound:
+        if place is None or place.root not in self._given or place.root in self._rebound:
             return None
-        return Traced(self._given[place.root], self._replaced.get(place.root, frozenset()))
+        held = Traced(self._given[place.root], self._replaced.get(place.root, frozenset()))
+        return self._along(place.path, held) if place.path else held
+
+    def _along(self, path: Sequence[str], owner: Traced) -> Traced | None:
+        """The traced instance to which fields and items of them lead: `self.layers[0]`."""
+        value: Value = owner.value
+        for step in path:
+            if isinstance(value, Instance) and value.cls.is_pytree and not step.startswith("["):
+                field = value.cls.field(step)
+                if field is None or field.role is not Role.LEAF or (value is owner.value and step in owner.replaced):
+                    return None
+                value = plain(self._evaluator.promises.field(field, value.cls))
+            elif isinstance(value, Container) and step.startswith("["):
+                value = plain(element_of(value))
+            else:
+                return None
+        return Traced(value) if _is_pytree(value) else None
 
     def _leaf(self, expr: Expr, depth: int) -> Leaf | None:
         match expr:
