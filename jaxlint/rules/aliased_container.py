@@ -132,17 +132,16 @@ class AliasedContainer(BodyRule):
 
 def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """What is taken out of a state, changed in place, and given to a copy of the state: `held = state.params`."""
-    dropped = {id(s.value) for s in code.statements if isinstance(s, Do)}  # there the change itself is what is meant
-    made = (e for e in code.events if isinstance(e, Replace) and id(e.call) not in dropped)
-    updates = [e for e in made if e.base is not None and not e.call.has_star]
+    updates = [e for e in code.events if type(e) is Replace and e.base is not None and not e.call.has_star]
     given = {
         (a.value.id, dotted(u.base), a.keyword): u
         for u in updates
         for a in u.call.args
-        if u.base is not None and isinstance(a.value, Name) and a.keyword is not None
+        if u.base is not None and type(a.value) is Name and a.keyword is not None
     }
     if not given:
         return
+    dropped = {id(s.value) for s in code.statements if isinstance(s, Do)}  # there the change itself is what is meant
     instances, once = LocalInstances.of(code, evaluator), bound_once(code.body)
     bases = frozenset(id(u.base) for u in updates)
     for statement in code.statements:
@@ -150,7 +149,7 @@ def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
             taken = once.get(slot.root)
             original = dotted(taken.value) if isinstance(taken, Attribute) else None
             update = given.get((slot.root, original, taken.attr)) if isinstance(taken, Attribute) else None
-            if update is None or original is None or not isinstance(taken, Attribute):
+            if update is None or original is None or not isinstance(taken, Attribute) or id(update.call) in dropped:
                 continue
             is_item = len(slot.path) == 1 and slot.path[0].startswith("[")
             if not is_item or not _is_changed(instances.value(taken), "item") or _remakes(update.receiver.cls):

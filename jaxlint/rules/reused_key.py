@@ -133,8 +133,9 @@ class ReusedKey(NodeRule):
             return False
         if any(KEY.search(field.name) for update in _updates(code) for field in update.receiver.cls.fields):
             return True
-        made = (e for e in code.events if isinstance(e, Construct) and not e.by_create)
-        return any(KEY.search(a.name) and isinstance(_given(e, a.name), Attribute) for e in made for a in e.arguments)
+        made = [e for e in code.events if type(e) is Construct and not e.by_create]
+        keys = [(e, a.name) for e in made for a in e.arguments if KEY.search(a.name)] if made else []
+        return any(isinstance(_given(e, name), Attribute) for e, name in keys)
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the keys that a function uses, and at the states that it returns."""

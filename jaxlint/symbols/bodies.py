@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.symbols.outline import Function, Outline
-from jaxlint.syntax.expressions import Call, Constant, Display, Expr, dotted, last_name
+from jaxlint.syntax.expressions import Call, Constant, Display, dotted, last_name
 from jaxlint.syntax.statements import parts
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -29,19 +28,15 @@ def transforms_functions(outline: Outline) -> bool:
 
 def makes_what_it_says(function: Function) -> bool:
     """Whether a function makes what it returns by calling a class its annotation names: the fields are not said."""
-    made = {last_name(part.func) for value in function.return_values for part in _handed(value)}
-    made = {name for name in made if name[:1].isupper()}
+    made: set[str] = set()
+    for value in function.return_values if function.returns is not None else ():
+        for part in value.items if type(value) is Display else (value,):
+            if type(part) is Call and (name := last_name(part.func))[:1].isupper():
+                made.add(name)
     if not made or function.returns is None:
         return False
     named = " ".join(str(p.value) if isinstance(p, Constant) else last_name(p) for p in parts(function.returns))
     return not made.isdisjoint(_WORD.findall(named))
-
-
-def _handed(value: Expr) -> Iterator[Call]:
-    """The calls whose results are returned, alone or in a tuple."""
-    for part in value.items if isinstance(value, Display) else (value,):
-        if isinstance(part, Call):
-            yield part
 
 
 def shows_body(function: Function, outline: Outline) -> bool:
