@@ -23,7 +23,7 @@ from mypy.plugin import (
     ReportConfigContext,
     SemanticAnalyzerPluginInterface,
 )
-from mypy.types import AnyType, FunctionLike, Instance, Type, get_proper_type
+from mypy.types import FunctionLike, Instance, Type, get_proper_type
 
 import jaxlint
 from jaxlint.libraries.arrays import AT_METHODS
@@ -42,6 +42,7 @@ from jaxlint_mypy.internals import class_statement, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.methods import without_others
 from jaxlint_mypy.report import report
+from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_tree_at
 from jaxlint_mypy.signatures import Signatures, of_mapping, taking_any_keyword
 from jaxlint_mypy.types_only import TypesOnly
 from jaxlint_mypy.values import ARRAYS
@@ -329,6 +330,8 @@ class Hooks:
         owner, _, name = fullname.rpartition(".")
         if name == _SUBCLASSED:
             return self._subclassed
+        if fullname == COMPILED_CALL:
+            return partial(of_compiled, self.front)
         if owner == _INDEXED:
             update = partial(self._method_update, f"at.{name}")
             return partial(self._on_method, update) if name in AT_METHODS - {"get"} else None
@@ -382,9 +385,6 @@ class Hooks:
             self._mutate(name, ctx)
         self.types_only.searched(ctx, name)
 
-    def _hash_function(self, ctx: FunctionContext) -> None:
-        self.types_only.hashed(ctx, "`hash`")
-
     def _make_set(self, ctx: FunctionContext) -> None:
         made = get_proper_type(ctx.default_return_type)
         if isinstance(made, Instance) and made.args and ctx.args and ctx.args[0]:
@@ -396,7 +396,7 @@ class Hooks:
 
     def _function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname == "builtins.hash":
-            return partial(self._on_function, self._hash_function)
+            return partial(self._on_function, lambda ctx: self.types_only.hashed(ctx, "`hash`"))
         if fullname in _SETS:
             return partial(self._on_function, self._make_set)
         if fullname in _SET_BY_NAME:
@@ -443,14 +443,8 @@ class Hooks:
             self.types_only.replaced(ctx, name)
 
     def _tree_at(self, name: str, position: int, ctx: FunctionContext) -> Type:
-        """A copy of a module with other leaves, which equinox itself says nothing about, is one of the same class."""
         self._function_update(name, position, ctx)
-        typ = ctx.arg_types[position][0] if len(ctx.arg_types) > position and ctx.arg_types[position] else None
-        copied = get_proper_type(typ)
-        if not isinstance(get_proper_type(ctx.default_return_type), AnyType) or not isinstance(copied, Instance):
-            return ctx.default_return_type
-        cls = None if copied.args else self.front.class_of(copied.type)
-        return copied if cls is not None and cls.is_pytree else ctx.default_return_type
+        return of_tree_at(self.front, ctx, position)
 
     def _construct(self, cls: PytreeClass, ctx: FunctionContext) -> None:
         self.feeder.construct(ctx, cls)

@@ -1,0 +1,88 @@
+"""What calls return of which jax and equinox say `Any`: copies made by `eqx.tree_at`, and what `jax.jit` compiles."""
+
+from __future__ import annotations
+
+from mypy.checker import TypeChecker
+from mypy.nodes import CallExpr, Decorator, Expression, FuncDef, MemberExpr, RefExpr
+from mypy.plugin import FunctionContext, MethodContext
+from mypy.typeops import make_simplified_union
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    NoneType,
+    TupleType,
+    Type,
+    TypeOfAny,
+    UnionType,
+    get_proper_type,
+    has_type_vars,
+)
+
+from jaxlint_mypy.front import FrontEnd
+from jaxlint_mypy.internals import known_type
+
+#: The method by which mypy knows a call of what `jax.jit` returns.
+COMPILED_CALL = "jax._src.pjit.JitWrapped.__call__"
+#: Functions that return one that takes and returns the same classes, by their names in jax.
+_KEEPING = frozenset({"jax.jit", "jax.vmap", "jax.pmap", "jax.checkpoint", "jax.remat"})
+_UNSAID = AnyType(TypeOfAny.special_form)
+
+
+def of_tree_at(front: FrontEnd, ctx: FunctionContext, position: int) -> Type:
+    """A copy of a module with other leaves is one of the same class."""
+    typ = ctx.arg_types[position][0] if len(ctx.arg_types) > position and ctx.arg_types[position] else None
+    copied = get_proper_type(typ)
+    if not isinstance(get_proper_type(ctx.default_return_type), AnyType) or not isinstance(copied, Instance):
+        return ctx.default_return_type
+    return copied if not copied.args and _is_pytree(front, copied) else ctx.default_return_type
+
+
+def of_compiled(front: FrontEnd, ctx: MethodContext) -> Type:
+    """The pytrees that a compiled function is declared to return. Numbers in its annotations are arrays by then."""
+    call = ctx.context
+    if not isinstance(call, CallExpr) or not isinstance(get_proper_type(ctx.default_return_type), AnyType):
+        return ctx.default_return_type
+    function = _function(ctx.api, call.callee) if isinstance(ctx.api, TypeChecker) else None
+    typ = get_proper_type(function.type) if function is not None else None
+    if not isinstance(typ, CallableType) or has_type_vars(typ.ret_type):
+        return ctx.default_return_type
+    return _pytrees(front, typ.ret_type)
+
+
+def _function(checker: TypeChecker, called: Expression) -> FuncDef | None:
+    """The function behind an expression that is called: decorated, or given to a transformation just there."""
+    if isinstance(called, CallExpr):
+        named = called.callee
+        is_kept = isinstance(named, RefExpr) and named.fullname.replace("._src.api", "") in _KEEPING
+        return _function(checker, called.args[0]) if is_kept and called.args else None
+    node = called.node if isinstance(called, RefExpr) else None
+    if node is None and isinstance(called, MemberExpr):
+        owner = get_proper_type(known_type(checker, called.expr))
+        symbol = owner.type.get(called.name) if isinstance(owner, Instance) else None
+        node = symbol.node if symbol is not None else None
+    if isinstance(node, Decorator):
+        return node.func
+    return node if isinstance(node, FuncDef) else None
+
+
+def _pytrees(front: FrontEnd, typ: Type) -> Type:
+    """A type in which all but pytree classes, and tuples of them, is left open."""
+    proper = get_proper_type(typ)
+    if isinstance(proper, NoneType) or (isinstance(proper, Instance) and _is_pytree(front, proper)):
+        return proper
+    if isinstance(proper, UnionType):
+        return make_simplified_union([_pytrees(front, item) for item in proper.items])
+    if isinstance(proper, TupleType) and proper.partial_fallback.type.fullname == "builtins.tuple":
+        items = [_pytrees(front, item) for item in proper.items]
+        return (
+            _UNSAID
+            if all(isinstance(get_proper_type(item), AnyType) for item in items)
+            else proper.copy_modified(items=items)
+        )
+    return _UNSAID
+
+
+def _is_pytree(front: FrontEnd, typ: Instance) -> bool:
+    cls = front.class_of(typ.type)
+    return cls is not None and cls.is_pytree
