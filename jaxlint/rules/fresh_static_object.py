@@ -17,11 +17,12 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
 from jaxlint.rules.analyses.hashing import lacks_equality
 from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
+from jaxlint.rules.analyses.methods_called import held_method, own_method
 from jaxlint.rules.analyses.origins import given_by
 from jaxlint.rules.analyses.traced import is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
@@ -169,7 +170,7 @@ class FreshStaticObject(BodyRule, ClassRule):
         """Look at what the loops of a body put into static fields."""
         compiled = classes_compiled(code)
         for around, inside in _turns(code):
-            fresh = _Freshness(code.place.module, code.scope, around, evaluator)
+            fresh = _Freshness(code.place.module, code.scope, around, evaluator, code)
             calls = {id(part): part for part in inside if isinstance(part, Call)}
             made = [*_puts(code, calls, fresh, around), *_by_factories(calls.values(), code, evaluator)]
             for put in made:
@@ -280,11 +281,7 @@ def _function(func: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionSymbo
     symbol = evaluator.model.resolver.resolve(func, code.place.module, code.scope)
     if isinstance(symbol, FunctionSymbol):
         return symbol
-    if not isinstance(func, Attribute) or not isinstance(func.value, Name):
-        return None
-    held = LocalInstances.of(code, evaluator).instance(func.value)
-    found = None if held is None else held.cls.method(func.attr)
-    return None if found is None or found[1].decorators else FunctionSymbol(found[0].module, found[1])
+    return own_method(func, code.place.module, code.scope, evaluator) or held_method(func, code, evaluator)
 
 
 def _given(symbol: FunctionSymbol, call: Call, code: CodeRead, evaluator: Evaluator, name: str) -> Value:
@@ -304,6 +301,10 @@ def _returned(symbol: FunctionSymbol, held: Callable[[str], Value], evaluator: E
         if not isinstance(value, Call):
             continue
         cls = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(value.func, symbol.module, inner))
+        if cls is None and isinstance(value.func, Attribute) and value.func.attr == "create":
+            created = evaluator.model.resolver.resolve(value.func.value, symbol.module, inner)
+            cls = evaluator.model.class_of_symbol(created)
+            cls = cls if cls is not None and is_train_state(cls) else None
         puts = (
             _updated(value, symbol, held, evaluator) if cls is None else ((cls, *put) for put in given_by(value, cls))
         )
@@ -339,11 +340,20 @@ def _updated(
 class _Freshness:
     """Tells which expressions make an object that equals no other one."""
 
-    def __init__(self, module: Module, scope: str, around: tuple[Statement, ...], evaluator: Evaluator) -> None:
+    def __init__(
+        self,
+        module: Module,
+        scope: str,
+        around: tuple[Statement, ...],
+        evaluator: Evaluator,
+        code: CodeRead | None = None,
+    ) -> None:
         self._module = module
         self._scope = scope
         self._around = around
         self._evaluator = evaluator
+        #: What was read of the body that is checked, if the expressions are of that.
+        self._code = code
 
     def of(self, expr: Expr, depth: int = 0) -> str | None:
         """What an expression makes, if that is new each time."""
@@ -389,10 +399,16 @@ class _Freshness:
 
     def _made_by(self, func: Expr, depth: int) -> str | None:
         """What a function of the project makes, which does nothing but return it."""
-        symbol = self._evaluator.model.resolver.resolve(func, self._module, self._scope)
-        function = symbol.declaration if isinstance(symbol, FunctionSymbol) else None
-        if function is None or not isinstance(symbol, FunctionSymbol) or function.decorators or function.owner:
+        symbol: object = self._evaluator.model.resolver.resolve(func, self._module, self._scope)
+        if not isinstance(symbol, FunctionSymbol):
+            symbol = own_method(func, self._module, self._scope, self._evaluator)
+            if symbol is None and self._code is not None:
+                symbol = held_method(func, self._code, self._evaluator)
+        elif symbol.declaration.owner:
             return None
+        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators:
+            return None
+        function = symbol.declaration
         values = function.return_values
         if len(values) != 1 or function.is_async or function.is_generator:
             return None

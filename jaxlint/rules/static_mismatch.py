@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
 from jaxlint.infer.waiting import Candidate
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol, Resolver
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.branch_updates import differing_update
@@ -128,18 +129,19 @@ class StaticMismatch(BodyRule):
     @staticmethod
     def wants(candidate: Candidate) -> bool:
         """Code that calls a function by its name which maps the items of what it is given together."""
-        resolver, module = candidate.given.model.resolver, candidate.module
-        names = candidate.unit.calls & module.outline.module_scope.bindings.keys()
-        symbols = (resolver.follow(resolver.resolve_name(name, module)) for name in names)
-        return any(isinstance(symbol, FunctionSymbol) and _maps_items(symbol.declaration) for symbol in symbols)
+        return _calls_mapping(candidate.unit.calls, candidate.module, candidate.given.model.resolver)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body makes, and at what it brings together."""
         contents = code.contents
         makes_lists = bool(contents.of(Comprehension) or contents.of(Display)) or "append" in contents.called
-        if not makes_lists and _LAST_NAMES.isdisjoint(contents.called):
+        if (
+            not makes_lists
+            and _LAST_NAMES.isdisjoint(contents.called)
+            and not _calls_mapping(contents.called, code.place.module, evaluator.model.resolver)
+        ):
             return
-        instances = MadeInstances(code, evaluator)
+        instances = MadeInstances.of_code(code, evaluator)
         for call in code.calls:
             if last_name(call.func) not in _LAST_NAMES:
                 yield from _handed_over(call, instances)
@@ -148,7 +150,7 @@ class StaticMismatch(BodyRule):
             if name in _TOGETHER:
                 yield from _mapped(call, name, instances)
             elif name in _BRANCHES:
-                yield from _chosen(call, name, instances)
+                yield from _chosen(call, name, instances, code)
 
 
 def _mapped(call: Call, name: str, instances: MadeInstances) -> Iterator[Problem]:
@@ -170,6 +172,13 @@ def _mapped(call: Call, name: str, instances: MadeInstances) -> Iterator[Problem
                 return
         if not argument.star:
             found.append(made)
+
+
+def _calls_mapping(called: Set[str], module: Module, resolver: Resolver) -> bool:
+    """Whether one of the functions that a module calls by some names maps the items of what it is given together."""
+    names = called & module.outline.module_scope.bindings.keys()
+    symbols = (resolver.follow(resolver.resolve_name(name, module)) for name in names)
+    return any(isinstance(symbol, FunctionSymbol) and _maps_items(symbol.declaration) for symbol in symbols)
 
 
 def _maps_items(function: Function) -> bool:
@@ -195,7 +204,7 @@ def _handed_over(call: Call, instances: MadeInstances) -> Iterator[Problem]:
         mapped = _mapped_together(symbol, call, argument, instances) if isinstance(symbol, FunctionSymbol) else None
         if mapped is not None and isinstance(symbol, FunctionSymbol):
             at, name = mapped
-            here = symbol.module is instances.code.place.module
+            here = symbol.module is instances.module
             error = "ValueError (different pytree metadata)"
             yield _problem(at if here else argument.at, made.cls, made.varying, name, error)
             return
@@ -228,7 +237,7 @@ def _mapped_together(
     return None
 
 
-def _chosen(call: Call, name: str, instances: MadeInstances) -> Iterator[Problem]:
+def _chosen(call: Call, name: str, instances: MadeInstances, code: CodeRead) -> Iterator[Problem]:
     """The problem of branches that return instances with different static values."""
     branches = list(call.positional[_BRANCHES[name]])
     places: dict[int, object] = {}
@@ -244,7 +253,7 @@ def _chosen(call: Call, name: str, instances: MadeInstances) -> Iterator[Problem
                 yield _problem(at, one.cls, field, name, _OTHER_BRANCH)
                 return
     operands = call.positional[_BRANCHES[name].stop :] if call.keyword("operand") is None and not call.has_star else ()
-    for branch, cls, changed in differing_update(call, branches, operands, instances.code, instances.evaluator):
+    for branch, cls, changed in differing_update(call, branches, operands, code, instances.evaluator):
         yield _problem(places.get(id(branch), branch.at), cls, changed, name, _OTHER_BRANCH)
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
 
+from jaxlint.infer.contents import contents_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Replace
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.settled import settled
-from jaxlint.symbols.outline import Parameter
+from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -32,6 +33,7 @@ from jaxlint.syntax.statements import (
     Do,
     For,
     FunctionDefinition,
+    Return,
     Statement,
     bound_by,
     parts,
@@ -39,6 +41,8 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
+#: So many variables, calls and lists are looked through.
+_MAX_DEPTH = 6
 _LITERALS = frozenset({"int", "float", "str", "bool", "NoneType"})
 
 
@@ -54,28 +58,39 @@ class Made(msgspec.Struct, frozen=True):
 class MadeInstances:
     """The instances that a body makes by calls that state the values of static fields."""
 
-    def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
-        self.code = code
-        self._module = code.place.module
-        self._scope = code.scope
+    def __init__(
+        self,
+        statements: Sequence[Statement],
+        module: Module,
+        scope: str,
+        evaluator: Evaluator,
+        updates: Mapping[int, Replace] | None = None,
+    ) -> None:
+        self._statements = statements
+        self.module = module
+        self._scope = scope
         self.evaluator = evaluator
+        #: The copies with changes, by the identity of the calls that make them.
+        self._updates = updates or {}
+
+    @classmethod
+    def of_code(cls, code: CodeRead, evaluator: Evaluator) -> MadeInstances:
+        """Those of a body that is checked."""
+        updates = {id(e.call): e for e in code.events if isinstance(e, Replace)}
+        return cls(code.statements, code.place.module, code.scope, evaluator, updates)
 
     @cached_property
     def functions(self) -> dict[str, Body]:
         """The bodies of the functions inside."""
-        return {s.name: s.body for s in self.code.statements if isinstance(s, FunctionDefinition)}
+        return {s.name: s.body for s in self._statements if isinstance(s, FunctionDefinition)}
 
     @cached_property
     def _variables(self) -> dict[str, Expr]:
         bound: dict[str, list[Expr | None]] = {}
-        for statement in self.code.statements:
+        for statement in self._statements:
             for name in _names(statement):
                 bound.setdefault(name, []).append(statement.value if isinstance(statement, Assign) else None)
         return {name: values[0] for name, values in bound.items() if len(values) == 1 and values[0]}
-
-    @cached_property
-    def _updates(self) -> dict[int, Replace]:
-        return {id(e.call): e for e in self.code.events if isinstance(e, Replace)}
 
     def may_be_list(self, expr: Expr) -> bool:
         """Whether an expression is a comprehension or several things written out, or a variable that holds these.
@@ -86,7 +101,10 @@ class MadeInstances:
         if value is None:
             return False
         is_written = isinstance(value, Display) and len(value.items) > 1 and value.kind != "set"
-        return is_written or isinstance(value, Comprehension) or id(value) in self.appended
+        if is_written or isinstance(value, Comprehension) or id(value) in self.appended:
+            return True
+        symbol = self.symbol(value.func) if isinstance(value, Call) else None
+        return isinstance(symbol, FunctionSymbol) and _returns_list(symbol.declaration) is not None
 
     def listed(self, expr: Expr) -> list[Expr]:
         """The items of a display, or of a variable of the body or of the module that is given one."""
@@ -94,13 +112,13 @@ class MadeInstances:
             expr = self._variables[expr.id]
         elif isinstance(expr, Name):
             symbol = self.symbol(expr)
-            if isinstance(symbol, ValueSymbol) and symbol.module is self.code.place.module and not symbol.scope:
+            if isinstance(symbol, ValueSymbol) and symbol.module is self.module and not symbol.scope:
                 expr = symbol.assignment.value or expr
         return list(expr.items) if isinstance(expr, Display) and not expr.has_star else []
 
     def symbol(self, expr: Expr) -> Symbol:
         """What a name in the body stands for."""
-        return self.evaluator.model.resolver.resolve(expr, self._module, self._scope)
+        return self.evaluator.model.resolver.resolve(expr, self.module, self._scope)
 
     def elsewhere(self, expr: Expr, function: FunctionSymbol) -> Symbol:
         """What a name in a function of the project stands for."""
@@ -109,7 +127,7 @@ class MadeInstances:
 
     def of(self, expr: Expr, depth: int = 0) -> Made | None:
         """The instance, or the list of instances, that an expression is."""
-        if depth > 4:
+        if depth > _MAX_DEPTH:
             return None
         match expr:
             case Name(id=name):
@@ -120,8 +138,8 @@ class MadeInstances:
             case Call():
                 symbol = self.symbol(expr.func)
                 if isinstance(symbol, FunctionSymbol):
-                    return self._made_by(symbol, expr)
-                return self.made(expr, symbol, self._module, self._scope)
+                    return self._made_by(symbol, expr) or self._listed_by(symbol, depth + 1)
+                return self.made(expr, symbol, self.module, self._scope)
             case Comprehension(kind="list" | "generator", element=element, clauses=(clause,)):
                 return self._items(element, set(target_names(clause.target)), depth + 1)
             case Display(kind="list", items=()) if id(expr) in self.appended:
@@ -151,7 +169,7 @@ class MadeInstances:
         return settled(placed.expr, self.evaluator.model.resolver, placed.module, placed.scope)
 
     def _here(self, expr: Expr) -> Expr:
-        return self._settled(Placed(expr, self._module, self._scope))
+        return self._settled(Placed(expr, self.module, self._scope))
 
     def _updated(self, update: Replace, depth: int) -> Made:
         before = None if update.base is None else self.of(update.base, depth + 1)
@@ -197,6 +215,19 @@ class MadeInstances:
         known = {name: value for name, value in statics.items() if isinstance(value, (Constant, Name))}
         return msgspec.structs.replace(made, statics=known)
 
+    def _listed_by(self, symbol: FunctionSymbol, depth: int) -> Made | None:
+        """The list of instances that a function makes and returns, if they differ."""
+        returned = _returns_list(symbol.declaration)
+        body = None if returned is None else self.evaluator.calls.body_of(symbol)
+        if returned is None or body is None or symbol.declaration.decorators:
+            return None
+        scope = f"{symbol.declaration.qualname}.<locals>"
+        statements = contents_of(body).statements
+        last = next((s.value for s in statements if isinstance(s, Return) and s.value is not None), None)
+        inside = MadeInstances(statements, symbol.module, scope, self.evaluator)
+        made = inside.of(last, depth) if last is not None and inside.may_be_list(last) else None
+        return None if made is None or not made.varying else msgspec.structs.replace(made, statics={})
+
     def _returned_by(self, symbol: FunctionSymbol) -> Made | None:
         """The instance that a function returns, made by a call of its class."""
         values = symbol.declaration.return_values
@@ -210,7 +241,7 @@ class MadeInstances:
     def appended(self) -> dict[int, tuple[For, Expr]]:
         """What loops append to lists that are empty at first, if that is done in one place, by the display."""
         found: dict[str, list[tuple[For, Expr]]] = {}
-        for loop in (s for s in self.code.statements if isinstance(s, For)):
+        for loop in (s for s in self._statements if isinstance(s, For)):
             inside = list(walk(loop.body, nested=False))
             bound = {name for statement in inside for name in _names(statement)}
             for statement in inside:
@@ -224,6 +255,13 @@ class MadeInstances:
             for name, places in found.items()
             if len(places) == 1 and name in self._variables
         }
+
+
+def _returns_list(function: Function) -> Expr | None:
+    """What a function returns, if that is a comprehension or a variable, which may hold a list."""
+    values = function.return_values
+    is_plain = len(values) == 1 and not (function.is_async or function.is_generator)
+    return values[0] if is_plain and isinstance(values[0], (Comprehension, Name)) else None
 
 
 def _given(parameters: Sequence[Parameter], call: Call) -> dict[str, Expr]:
