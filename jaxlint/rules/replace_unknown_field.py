@@ -15,7 +15,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks.namedtuple import REPLACE_RAISES_TYPE_ERROR
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.target import Target
-from jaxlint.rules.analyses.lookups import is_looked_up
+from jaxlint.rules.analyses.lookups import is_looked_up, is_of_wider_tuple
 from jaxlint.rules.analyses.new_fields import declaring
 from jaxlint.rules.analyses.updates import accepted_keywords, unknown_keywords
 from jaxlint.rules.base import EventRule, Problem
@@ -102,7 +102,8 @@ class ReplaceUnknownField(EventRule):
     ## When not to use it
 
     A parameter annotated with a base class may be of a subclass: nothing is reported if any visible subclass has the
-    field, or if the code asks whether it is there (`getattr(state, "field", None)`, `"field" in vars(state)`).
+    field, if another NamedTuple has it and all fields of the annotated one, or if the code asks whether
+    it is there (`getattr(state, "field", None)`, `"field" in vars(state)`).
     Fields of classes whose bases cannot be seen are never reported; `--python` makes installed ones visible.
 
     ## References
@@ -123,7 +124,7 @@ class ReplaceUnknownField(EventRule):
         update = _with_filled(event, evaluator)
         meant = {keyword.name for keyword in update.keywords}  # no field is meant twice
         for keyword in unknown_keywords(update):
-            if is_looked_up(event, keyword.name, evaluator):
+            if is_looked_up(event, keyword.name, evaluator) or is_of_wider_tuple(event, keyword.name, evaluator):
                 continue
             close = nearest(keyword.name, sorted(set(accepted_keywords(cls) or ()) - meant))
             meant.add(close or keyword.name)

@@ -56,6 +56,20 @@ def _tries(body: Body, field: str) -> bool:
     return any(isinstance(part, Attribute) and part.attr == field for part in all_parts(tuple(tried)))
 
 
+def is_of_wider_tuple(update: Replace, field: str, evaluator: Evaluator) -> bool:
+    """Whether an annotation may stand for another NamedTuple, which has its fields and that one.
+
+    A NamedTuple cannot be inherited with more fields: who wants a common part writes the class that has only it.
+    """
+    cls = update.receiver.cls
+    if update.receiver.exact or not cls.framework.is_tuple:
+        return False
+    wanted = {f.name for f in cls.fields} | {field}
+    modules = (cls.module, *evaluator.model.importers(cls.module))
+    others = (other for module in modules for other in evaluator.model.classes_in(module))
+    return any(other.framework.is_tuple and wanted <= {f.name for f in other.fields} for other in others)
+
+
 def _keeps_class(body: Body, base: str) -> bool:
     """Whether the class of an instance is put into a variable, or compared in a way by which no class is known."""
     for statement in walk(body):
