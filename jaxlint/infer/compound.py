@@ -26,16 +26,7 @@ from jaxlint.infer.values import (
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.syntax.expressions import (
-    Attribute,
-    Call,
-    Constant,
-    Display,
-    Expr,
-    Name,
-    dotted,
-    last_name,
-)
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, items_of, last_name
 from jaxlint.syntax.statements import (
     Assign,
     Body,
@@ -343,7 +334,7 @@ def _swallowed(handler: Handler) -> list[str]:
     kind = handler.error
     if kind is None:
         return ["Exception"]
-    return [(dotted(n) or "").rpartition(".")[2] for n in (kind.items if isinstance(kind, Display) else (kind,))]
+    return [(dotted(n) or "").rpartition(".")[2] for n in items_of(kind)]
 
 
 def _count_to(iterable: Expr, env: Environment) -> None:

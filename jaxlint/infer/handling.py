@@ -10,7 +10,7 @@ from jaxlint.infer.values import UNKNOWN, UnknownValue
 from jaxlint.libraries.arrays import AT_METHODS
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import MUTATING
-from jaxlint.syntax.expressions import Attribute, Display, Expr, Name, Subscript, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Expr, Name, Subscript, dotted, items_of, last_name
 from jaxlint.syntax.statements import Assign, Augment, Delete, If, Statement, While, parts
 
 _REPLACING = frozenset(name.rpartition(".")[2] for name in REPLACE_FUNCTIONS)
@@ -65,7 +65,7 @@ def _targets(statement: Statement) -> Iterator[Expr]:
     match statement:
         case Assign(targets=targets):
             for target in targets:
-                yield from target.items if isinstance(target, Display) else (target,)
+                yield from items_of(target)
         case Augment(target=target) | Delete(target=target):
             yield target
 

@@ -14,7 +14,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Lambda, Name, NamedExpr
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, NamedExpr, items_of
 from jaxlint.syntax.statements import Assign, Body, Do, FunctionDefinition, Return, Statement, all_parts, parts
 
 #: Where the functions are declared that compute arrays and numbers.
@@ -86,7 +86,7 @@ class Effects:
             case Return() | Do(value=Constant()) | FunctionDefinition():
                 return True
             case Assign(targets=targets):
-                items = (t.items if isinstance(t, Display) else (t,) for t in targets)
+                items = (items_of(t) for t in targets)
                 return all(isinstance(item, Name) for found in items for item in found)
         return False
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, ValueSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.syntax.expressions import Call, Display, Expr, Subscript
+from jaxlint.syntax.expressions import Call, Expr, Subscript, items_of
 
 _GENERIC = frozenset({"typing.Generic", "typing.Protocol"})
 _MAX_STEPS = 8
@@ -55,7 +55,7 @@ def _subscripted(cls: PytreeClass) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
     for base in cls.symbol.declaration.bases:
         if base.keyword is None and isinstance(base.value, Subscript):
             index = base.value.index
-            yield base.value.value, index.items if isinstance(index, Display) else (index,)
+            yield base.value.value, items_of(index)
 
 
 def _is_variable(symbol: ValueSymbol, resolver: Resolver) -> bool:

@@ -29,6 +29,7 @@ from jaxlint.syntax.expressions import (
     Unary,
     children,
     dotted,
+    items_of,
 )
 from jaxlint.syntax.statements import (
     Annotate,
@@ -306,7 +307,7 @@ def goes_anywhere(name: str, body: Body, *, returned: bool = False) -> bool:
     called: set[int] = set()
     for statement in walk(body, nested=False) if returned else ():
         if isinstance(statement, Return) and statement.value is not None:
-            items = statement.value.items if isinstance(statement.value, Display) else (statement.value,)
+            items = items_of(statement.value)
             harmless.update(map(id, items))
     for part in all_parts(body):
         if isinstance(part, Attribute):

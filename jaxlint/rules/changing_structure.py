@@ -17,7 +17,7 @@ from jaxlint.rules.analyses.forms import NOTHING, Difference, Fixed, Form, Held,
 from jaxlint.rules.analyses.growing import Grown, grown_in_loops, made_longer
 from jaxlint.rules.analyses.traced_leaves import TracedLeaves, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Call, Display, Name, last_name
+from jaxlint.syntax.expressions import Call, Name, items_of, last_name
 from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import (
     Assign,
@@ -214,7 +214,7 @@ def _is_returned(call: Call, statements: Iterable[Statement]) -> bool:
     }
     for statement in statements:
         if isinstance(statement, Return) and statement.value is not None:
-            handed = statement.value.items if isinstance(statement.value, Display) else (statement.value,)
+            handed = items_of(statement.value)
             if any(e is call or (isinstance(e, Name) and e.id in names) for e in handed):
                 return True
     return False

@@ -21,14 +21,13 @@ from jaxlint.syntax.expressions import (
     Binary,
     Call,
     Compare,
-    Display,
     Expr,
-    Lambda,
     Name,
     dotted,
     forced_assignment,
     is_none,
     last_name,
+    selected_by,
 )
 from jaxlint.syntax.statements import Assign, Body, Do, If, all_parts, parts
 
@@ -161,12 +160,8 @@ def _is_updated_too(field: str, event: Update, evaluator: Evaluator) -> bool:
 def _replaced(event: Update) -> set[str]:
     """The fields that an update replaces."""
     if event.function == "equinox.tree_at":
-        where = event.call.positional[0] if event.call.positional else None
-        if not isinstance(where, Lambda) or len(where.params) != 1:
-            return set()
-        nodes = where.body.items if isinstance(where.body, Display) else (where.body,)
-        root = where.params[0]
-        return {n.attr for n in nodes if isinstance(n, Attribute) and isinstance(n.value, Name) and n.value.id == root}
+        root, places = selected_by(next(iter(event.call.positional), None)) or ("", ())
+        return {p.attr for p in places if isinstance(p, Attribute) and isinstance(p.value, Name) and p.value.id == root}
     return {keyword.name for keyword in event.keywords} if isinstance(event, Replace) else set()
 
 

@@ -15,7 +15,7 @@ from jaxlint.infer.values import Instance
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import CHOOSES
-from jaxlint.syntax.expressions import Call, Display, Expr, Name, last_name
+from jaxlint.syntax.expressions import Call, Expr, Name, items_of, last_name
 from jaxlint.syntax.statements import parts
 
 #: The functions, and from which argument on they take arrays; None: the first is a list of them.
@@ -131,7 +131,7 @@ class SelectOnState(NodeRule):
 def _given(call: Call) -> Iterator[Expr]:
     """What a call is given by position, and the items of lists."""
     for expr in call.positional:
-        yield from expr.items if isinstance(expr, Display) else (expr,)
+        yield from items_of(expr)
 
 
 def _arrays(call: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -34,6 +34,7 @@ from jaxlint.syntax.expressions import (
     Unary,
     dotted,
     is_slice,
+    items_of,
     same,
     without_call,
 )
@@ -179,7 +180,7 @@ def _wrong(event: Update, evaluator: Evaluator) -> _Wrong | None:
         body = body.args[0].value
         if isinstance(body, Binary):
             return None  # lists that are put together
-    selected = body.items if isinstance(body, Display) else (body,)
+    selected = items_of(body)
     values: dict[str, Value] = {root: plain(event.receiver)}
     if isinstance(body, Comprehension) and len(body.clauses) == 1 and isinstance(body.clauses[0].target, Name):
         iterable = Placed(body.clauses[0].iterable, event.place.module, event.place.scope)

@@ -267,6 +267,18 @@ def root(expr: Expr) -> Expr:
     return expr
 
 
+def items_of(expr: Expr) -> tuple[Expr, ...]:
+    """What a tuple or a list that is written out holds; what is none stands for itself."""
+    return expr.items if isinstance(expr, Display) else (expr,)
+
+
+def selected_by(where: Expr | None) -> tuple[str, tuple[Expr, ...]] | None:
+    """The parameter of the `where` in `eqx.tree_at(where, tree, value)`, and the places that it selects."""
+    if not isinstance(where, Lambda) or len(where.params) != 1:
+        return None
+    return where.params[0], items_of(where.body)
+
+
 def paths_in(target: Expr) -> Iterator[str]:
     """The variables and attributes that a target binds, as dotted names, those in its tuples among them."""
     name = dotted(target)

@@ -3,7 +3,7 @@
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.framework import Framework, InitFalse, Role, Subclasses
 from jaxlint.pytrees.versions import Fact
-from jaxlint.syntax.expressions import Attribute, Constant, Display, Expr, Name, Subscript
+from jaxlint.syntax.expressions import Attribute, Constant, Expr, Name, Subscript, items_of
 
 _ARRAYS = frozenset(
     {
@@ -58,7 +58,7 @@ def _contains_array(expr: Expr, field: FieldContext, depth: int) -> bool | None:
                 return None
             if head not in _CONTAINERS:
                 return False
-            items = index.items if isinstance(index, Display) else (index,)
+            items = items_of(index)
             found = [_contains_array(i, field, depth + 1) for i in items]
             return True if True in found else None if None in found else False
         case Name() | Attribute():

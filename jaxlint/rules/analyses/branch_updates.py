@@ -16,7 +16,17 @@ from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.settled import settled
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Display, Expr, Lambda, Name, dotted
+from jaxlint.syntax.expressions import (
+    Argument,
+    Attribute,
+    Call,
+    Constant,
+    Expr,
+    Lambda,
+    Name,
+    dotted,
+    items_of,
+)
 from jaxlint.syntax.statements import Body, FunctionDefinition, Return, only_bound, parts
 
 
@@ -92,7 +102,7 @@ def _returned(branch: Expr, code: CodeRead, evaluator: Evaluator) -> list[_Updat
     found = _branch(branch, code, evaluator)
     if found is None:
         return None
-    items = found.returned.items if isinstance(found.returned, Display) else (found.returned,)
+    items = items_of(found.returned)
     return [_update(item, found, evaluator) for item in items]
 
 

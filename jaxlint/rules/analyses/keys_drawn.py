@@ -12,7 +12,7 @@ from jaxlint.infer.events import CodeRead
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, items_of, last_name
 from jaxlint.syntax.statements import (
     Assign,
     Body,
@@ -56,8 +56,8 @@ def drawn_by_helper(call: Call, code: CodeRead, instances: LocalInstances, evalu
     if not isinstance(statement, Assign) or statement.value is not call or len(statement.targets) != 1:
         return None
     target = statement.targets[0]
-    names = target.items if isinstance(target, Display) else (target,)
-    values = [v.items if isinstance(v, Display) else (v,) for v in function.declaration.return_values]
+    names = items_of(target)
+    values = [items_of(v) for v in function.declaration.return_values]
     if any(len(items) != len(names) for items in values):
         return None
     drops_next = False

@@ -22,6 +22,7 @@ from jaxlint.syntax.expressions import (
     Unary,
     dotted,
     last_name,
+    selected_by,
 )
 
 #: Functions that make an array of a dtype that may be given, by the position of the dtype.
@@ -178,10 +179,9 @@ def method(leaf: Leaf, name: str, given: Sequence[Form], positional: Sequence[Ex
 
 def placed_at(where: Expr, tree: State, put: Thing | None) -> State:
     """What `eqx.tree_at` makes of an instance."""
-    places = where.body if isinstance(where, Lambda) and len(where.params) == 1 else None
-    items = places.items if isinstance(places, Display) else () if places is None else (places,)
+    _, items = selected_by(where) or ("", ())
     form = UNKNOWN if put is None else form_of(put)
-    values = unpacked(form, len(items)) if isinstance(places, Display) else [form]
+    values = unpacked(form, len(items)) if isinstance(where, Lambda) and isinstance(where.body, Display) else [form]
     fields = dict(tree.fields)
     for index, item in enumerate(items):
         chain = item

@@ -39,6 +39,7 @@ from jaxlint.syntax.expressions import (
     Unary,
     children,
     dotted,
+    items_of,
 )
 from jaxlint.syntax.statements import (
     Assign,
@@ -324,7 +325,7 @@ def _returns_receiver(call: Call, name: str, cls: PytreeClass) -> bool:
     found = cls.method(place.path[0] if place.path else "__call__")
     if found is None:
         return False
-    values = [item for v in found[1].return_values for item in (v.items if isinstance(v, Display) else (v,))]
+    values = [item for v in found[1].return_values for item in items_of(v)]
     return any(isinstance(value, Name) and value.id == found[1].self_name for value in values)
 
 

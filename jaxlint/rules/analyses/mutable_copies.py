@@ -11,7 +11,17 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField
 from jaxlint.infer.values import Array
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, is_within, root, without_call
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Expr,
+    Name,
+    dotted,
+    is_within,
+    items_of,
+    root,
+    without_call,
+)
 from jaxlint.syntax.statements import (
     Body,
     Return,
@@ -134,6 +144,6 @@ def returned_parts(original: str | None, code: CodeRead) -> list[Expr]:
         part
         for statement in code.statements
         if isinstance(statement, Return) and statement.value is not None
-        for part in (statement.value.items if isinstance(statement.value, Display) else (statement.value,))
+        for part in items_of(statement.value)
         if original is not None and dotted(part) == original
     ]

@@ -18,7 +18,7 @@ from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.moving import binds, is_straight, moving
 from jaxlint.rules.analyses.origins import given_by
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, dotted, is_number
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted, is_number, items_of
 from jaxlint.syntax.statements import (
     Assign,
     Body,
@@ -234,11 +234,7 @@ def selected(call: Call, base: str) -> Iterator[tuple[str, Expr]]:
     """The fields that `tree_at(lambda m: m.n, base, value)` replaces, and what they are given."""
     match call.positional:
         case (Lambda(params=(_,), body=body), tree, given) if dotted(tree) == base:
-            nodes, values = _items(body), _items(given)
+            nodes, values = items_of(body), items_of(given)
             for node, value in zip(nodes, values, strict=False) if len(nodes) == len(values) else ():
                 if isinstance(node, Attribute) and isinstance(node.value, Name):
                     yield node.attr, value
-
-
-def _items(expr: Expr) -> tuple[Expr, ...]:
-    return expr.items if isinstance(expr, Display) else (expr,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.syntax.expressions import Call, Display, Expr, Name, Other, last_name
+from jaxlint.syntax.expressions import Call, Expr, Name, Other, items_of, last_name
 from jaxlint.syntax.statements import Assign, Body, Delete, Do, Statement, expressions, parts, target_names, walk
 
 
@@ -35,7 +35,7 @@ def _stays(statement: Statement, names: set[str], module: str) -> bool:
 def _bind(statement: Assign, names: set[str]) -> bool:
     """Add the variables that an assignment binds; whether it binds nothing else."""
     for target in statement.targets:
-        items = target.items if isinstance(target, Display) else (target,)
+        items = items_of(target)
         if not all(isinstance(item, Name) for item in items):
             return False
         names.update(target_names(target))

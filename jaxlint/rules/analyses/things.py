@@ -98,7 +98,7 @@ def form_of(thing: Thing) -> Form:
 def joined(things: list[Thing]) -> Thing:
     """What is one of some things."""
     first = things[0]
-    if all(thing is first for thing in things):
+    if all([thing is first for thing in things]):
         return first
     form = form_of(first)
     for thing in things[1:]:

@@ -51,6 +51,7 @@ from jaxlint.syntax.expressions import (
     is_everything,
     is_none,
     is_slice,
+    items_of,
 )
 from jaxlint.syntax.statements import (
     Assign,
@@ -360,7 +361,7 @@ def _indexed(value: Number, index: Expr) -> Number:
         return value.items[int(place)] if place is not None and -len(value.items) <= place < len(value.items) else None
     if not isinstance(value, tuple):
         return None
-    items = index.items if isinstance(index, Display) else (index,)
+    items = items_of(index)
     last = items[-1] if items else None
     if is_slice(last) and all(map(is_everything, items[:-1])):
         bounds = _bounds(last)

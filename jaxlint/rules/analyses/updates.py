@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
@@ -22,13 +22,13 @@ from jaxlint.syntax.expressions import (
     Call,
     Constant,
     DictDisplay,
-    Display,
     Expr,
     Lambda,
     Name,
     Subscript,
     dotted,
     last_name,
+    selected_by,
 )
 from jaxlint.syntax.statements import Annotate, Assign, Augment, Body, For, Statement, target_names, walk
 
@@ -165,8 +165,8 @@ def fields_set(update: Update, by_gradients: Sequence[str] | frozenset[str]) -> 
     """The dotted paths of the fields that an update of an instance sets; None if they cannot be determined."""
     call, function = update.call, update.function
     if function == "equinox.tree_at":
-        where = call.positional[0]
-        return _paths(where.body, where.params[0]) if isinstance(where, Lambda) and len(where.params) == 1 else None
+        selected = selected_by(call.positional[0])
+        return None if selected is None else _paths(*selected)
     if function == "tree_replace":
         given = call.positional[0] if call.positional else None
         keys = given.keys if isinstance(given, DictDisplay) else (None,)
@@ -201,10 +201,10 @@ def _set_by_own_method(update: Update) -> frozenset[str] | None:
     return frozenset(argument.keyword for argument in copy.args if argument.keyword is not None) if is_own else None
 
 
-def _paths(where: Expr, root: str) -> frozenset[str] | None:
-    """What a `where` function of `tree_at` selects."""
+def _paths(root: str, places: Iterable[Expr]) -> frozenset[str] | None:
+    """What a `where` function of `tree_at` selects, as dotted paths."""
     found: set[str] = set()
-    for part in where.items if isinstance(where, Display) else (where,):
+    for part in places:
         path = _path(part)
         if path is None or not path.startswith(f"{root}."):
             return None
