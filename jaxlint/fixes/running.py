@@ -29,13 +29,20 @@ class FixedFiles(msgspec.Struct):
     """What became of some files.
 
     `result` is what is found in them afterwards, `files` those in which something was fixed (with `write`, all of them
-    written), and `problems` says, one line each, what was not. So many `more` could be fixed with unsafe fixes.
+    written), and `problems` says, one line each, what was not.
     """
 
     result: Result
+    #: Which fixes are made in a file: safe ones (False), all (True), or none (None).
+    unsafe: Callable[[str], bool | None]
     files: list[Fixed] = []
     problems: list[str] = []
-    more: int = 0
+
+    @property
+    def more(self) -> int:
+        """How many of the findings that are left could be fixed if unsafe fixes were wanted."""
+        left = [f for f in self.result.findings if self.unsafe(f.path) is False]
+        return sum(is_applicable(f, unsafe=True) and not is_applicable(f, unsafe=False) for f in left)
 
     @property
     def fixed(self) -> list[Finding]:
@@ -78,10 +85,9 @@ def fix_found(
 
     `unsafe` says which fixes are made where some settings hold: safe ones (False), all (True), or none (None).
     """
-    fixed = FixedFiles(result)
     ways = {path: unsafe(own) for own, files in result.checked for path in files}
     wanted = {f.path for f in result.findings if _is_wanted(f, ways.get(f.path))}
-    fixed.more = sum(_is_unsafe(f, ways.get(f.path)) for f in result.findings)
+    fixed = FixedFiles(result, ways.get)
     if not wanted or result.errors:
         fixed.problems += [f"nothing was fixed: {error}" for error in result.errors[:1] if wanted]
         return fixed
@@ -92,17 +98,11 @@ def fix_found(
         fixed.result = check()
     for one, is_other in zip(tried, changed, strict=True):
         _note_refused(one, fixed, is_after=write and is_other)
-    fixed.more = sum(_is_unsafe(f, ways.get(f.path)) for f in fixed.result.findings)
     return fixed
 
 
 def _is_wanted(finding: Finding, unsafe: bool | None) -> bool:
     return unsafe is not None and is_applicable(finding, unsafe=unsafe)
-
-
-def _is_unsafe(finding: Finding, unsafe: bool | None) -> bool:
-    """Whether a finding could be fixed if unsafe fixes were wanted."""
-    return unsafe is False and is_applicable(finding, unsafe=True) and not is_applicable(finding, unsafe=False)
 
 
 def _keep(one: Fixed | None, fixed: FixedFiles, *, write: bool) -> bool:
@@ -163,9 +163,8 @@ def fix_content(
     """
     path = os.path.abspath(path)
     own = settings.settings(path) if isinstance(settings, Configuration) else settings or Settings()
-    fixed = FixedFiles(check_content(raw, path, own))
     may = own.unsafe_fixes if unsafe is None else unsafe
-    fixed.more = sum(_is_unsafe(f, may) for f in fixed.result.findings)
+    fixed = FixedFiles(check_content(raw, path, own), lambda _: may)
     if fixed.result.errors or not any(is_applicable(f, unsafe=may) for f in fixed.result.findings):
         return None, fixed
     fixer = Fixer([(own, [path])], is_named=True)
@@ -176,7 +175,6 @@ def fix_content(
         fixed.result = check_content(one.content, path, own)
     if one is not None:
         _note_refused(one, fixed, is_after=is_other)
-    fixed.more = sum(_is_unsafe(f, may) for f in fixed.result.findings)
     return one, fixed
 
 
