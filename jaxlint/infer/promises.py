@@ -8,8 +8,9 @@ import msgspec
 
 from jaxlint.infer.annotations import AnnotationReader
 from jaxlint.infer.evidence import confirmed, contradicts
-from jaxlint.infer.values import UNKNOWN, Array, Container, Scalar, UnknownValue, Value, plain
+from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, Scalar, UnknownValue, Value, plain
 from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.symbols.outline import Function, Parameter
@@ -57,9 +58,21 @@ class Promises:
             if not isinstance(value, UnknownValue) and not function.is_generator:
                 scope = function.inner_scope
                 values = [Placed(v, module, scope) for v in function.return_values]
+                if any(self._calls_one(value, placed) for placed in values):
+                    value = UNKNOWN
                 value = confirmed(self._unless(value, values), list(map(self.seen, values)))
                 self._returned[key] = self._with_keys(value, values)
         return self._returned[key]
+
+    def _calls_one(self, declared: Value, returned: Placed) -> bool:
+        """Whether a variable is called for an instance of a class that can be called itself.
+
+        Who declares what a generator of keys returns may write the generator's class.
+        """
+        if not isinstance(returned.expr, Call) or not isinstance(declared, Instance):
+            return False
+        symbol = self.annotations.model.resolver.resolve(returned.expr.func, returned.module, returned.scope)
+        return isinstance(symbol, ValueSymbol) and declared.cls.method("__call__") is not None
 
     def _with_keys(self, declared: Value, places: list[Placed]) -> Value:
         """What is declared of a result, with the keys of a dict that each `return` writes out."""
