@@ -112,7 +112,8 @@ class DiscardedUpdate(EventRule, BodyRule):
     `copy.replace`, `eqx.tree_at`, `eqx.apply_updates`, `optax.apply_updates` and jax's `x.at[…]` methods make a copy
     whatever they are given. So do undecorated methods of yours that only return a new instance of their own class, made
     from the values of `self`, and functions, compiled or not, that only return a copy of a parameter that is an
-    instance of a pytree class, alone or in a tuple, and `jax.tree.map` of a function that certainly has no effect.
+    instance of a pytree class, alone or in a tuple, and `jax.tree.map` of a function that certainly has no effect. What
+    a compiled function or method changes and returns is a copy, too, also of instances that can be changed.
 
     `.replace(field=…)` on something of unknown type is reported with medium confidence if the keywords are fields of
     a visible class that is copied so, and no visible class has a method of that name that changes its instance in

@@ -221,7 +221,7 @@ class MadeInstances:
         body = None if returned is None else self.evaluator.calls.body_of(symbol)
         if returned is None or body is None or symbol.declaration.decorators:
             return None
-        scope = f"{symbol.declaration.qualname}.<locals>"
+        scope = symbol.declaration.inner_scope
         statements = contents_of(body).statements
         last = next((s.value for s in statements if isinstance(s, Return) and s.value is not None), None)
         inside = MadeInstances(statements, symbol.module, scope, self.evaluator)

@@ -329,9 +329,7 @@ class TracedLeaves:
             case [Return(value=returned)] if returned is not None:
                 given, replaced = {receiver: owner.value}, {receiver: owner.replaced}
                 resolver = self._evaluator.model.resolver
-                name_of = partial(
-                    resolver.library_name, module=symbol.module, scope=f"{symbol.declaration.qualname}.<locals>"
-                )
+                name_of = partial(resolver.library_name, module=symbol.module, scope=symbol.declaration.inner_scope)
                 return TracedLeaves(given, body, self._evaluator, replaced, name_of), returned
         return None
 
