@@ -27,6 +27,8 @@ HEADER = re.compile(
     r"^# (?P<key>frameworks|raises|prints|warns|clean|requires|calling|confidence)"
     r"(?:\[(?P<filter>[^\]]*)\])?(?::[ ]?|[ ]|$)(?P<value>.*)$"
 )
+#: What looks like a header and is none, and no comment for another tool either.
+SLIP = re.compile(r"^# (?!jaxlint:|ruff:)[a-z-]+(?:\[[^\]]*\])?:(?: |$)")
 MARK = re.compile(
     r"# (?P<kind>expect-missing|expect|maybe|false-alarm)(?:\[(?P<filter>[^\]]*)\])?: "
     r"(?P<codes>JAX\d{3}(?:\|JAX\d{3})*(?:, *JAX\d{3}(?:\|JAX\d{3})*)*)(?= *$|  #)"
@@ -261,7 +263,10 @@ def has_bug(some: Iterable[Mark]) -> bool:
 
 
 def headers(text: str, path: str) -> list[Header]:
-    """The header lines of a fixture: comments above its first statement, around the docstring."""
+    """The header lines of a fixture: comments above its first statement, around the docstring.
+
+    A key that there is not is an error: what it states would not be checked.
+    """
     body = spelling.parsed(text, path).body
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         body = body[1:]
@@ -270,6 +275,8 @@ def headers(text: str, path: str) -> list[Header]:
     for row, line in enumerate(text.splitlines(), 1):
         if row < last and (match := HEADER.match(line)):
             found.append(Header(match["key"], Filter.read(match["filter"]), match["value"].strip()))
+        elif row < last and SLIP.match(line):
+            raise FixtureError(f"{path}:{row}: no header is called so: {line!r}; see fixtures/README.md")
     return found
 
 

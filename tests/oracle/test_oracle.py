@@ -162,6 +162,12 @@ def test_headers_with_filters() -> None:
     }
 
 
+@pytest.mark.parametrize("line", ["# recompiles: 2", "# print: 1", "# raise[chex]: A: x"])
+def test_a_header_that_there_is_not_is_an_error(line: str) -> None:
+    with pytest.raises(cases.FixtureError, match=r"main.py:2: no header is called so"):
+        cases.headers(f"# frameworks: chex\n{line}\nx = 1\n", "main.py")
+
+
 def test_select() -> None:
     assert frameworks.select("chex, equinox") == {"chex", "equinox"}
     assert frameworks.select("mutable - nnx - treex chex-frozen") == frameworks.select("mutable chex-frozen") - {
