@@ -73,7 +73,10 @@ def _positional(function: Function) -> list[str]:
 
 
 def _changes(name: str, body: Body) -> bool:
-    """Whether an attribute of a parameter is set, which is bound nowhere else."""
+    """Whether an attribute of a parameter itself is set, which is bound nowhere else.
+
+    What a static field holds is the caller's own object, inside of compiled code, too.
+    """
     statements = list(walk(body))
     if any(name in bound_names(s) for s in statements):
         return False
@@ -83,7 +86,7 @@ def _changes(name: str, body: Body) -> bool:
         for target in (s.targets if isinstance(s, Assign) else (s.target,) if isinstance(s, Augment) else ())
     ]
     slots = [slot_of(target) for target in targets if isinstance(target, Attribute)]
-    return any(slot is not None and slot.root == name for slot in slots)
+    return any(slot is not None and slot.root == name and len(slot.path) == 1 for slot in slots)
 
 
 def _returns(name: str, body: Body) -> bool:
