@@ -59,7 +59,8 @@ class Promises:
                 scope = function.inner_scope
                 values = [Placed(v, module, scope) for v in function.return_values]
                 if any(self._calls_one(value, placed) for placed in values):
-                    value = UNKNOWN
+                    self._returned[key] = UNKNOWN
+                    return UNKNOWN
                 value = confirmed(self._unless(value, values), list(map(self.seen, values)))
                 self._returned[key] = self._with_keys(value, values)
         return self._returned[key]

@@ -120,13 +120,8 @@ class AliasedContainer(BodyRule):
             copied = None if slot is None else copies.get(slot.root)
             if slot is None or copied is None or slot.path[:1] != (event.field,) or event.field in copied.given:
                 continue
-            place = Slot(copied.original, slot.path[:1])
-            if ReadAfter(copied.original, partial(_read_of, place=place)).of(event.at, code.body) is not None:
-                yield _problem(event.at, event.receiver.cls, event.field, slot.root, copied.original, "")
-                continue
-            caller = _reading_caller(copied.original, event.field, code, evaluator)
-            if caller is not None:
-                by = f" by `{caller}`"
+            by = _read_by(copied.original, event.field, event.at, code, evaluator)
+            if by is not None:
                 yield _problem(event.at, event.receiver.cls, event.field, slot.root, copied.original, by)
 
 
@@ -154,11 +149,8 @@ def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
             is_item = len(slot.path) == 1 and slot.path[0].startswith("[")
             if not is_item or not _is_changed(instances.value(taken), "item") or _remakes(update.receiver.cls):
                 continue
-            place = Slot(original, (taken.attr,))
-            is_read = ReadAfter(original, partial(_read_of, place=place, ignoring=bases)).of(at, code.body) is not None
-            caller = None if is_read else _reading_caller(original, taken.attr, code, evaluator)
-            if is_read or caller is not None:
-                by = f" by `{caller}`" if caller is not None else ""
+            by = _read_by(original, taken.attr, at, code, evaluator, bases)
+            if by is not None:
                 yield _problem(at, update.receiver.cls, taken.attr, slot.root, original, by)
 
 
@@ -232,6 +224,22 @@ def _read_of(expr: Expr, place: Slot, ignoring: frozenset[int] = frozenset()) ->
     if name is not None:
         return expr if name == place.root or name == path or name.startswith(f"{path}.") else None
     return next((found for child in children(expr) if (found := _read_of(child, place, ignoring)) is not None), None)
+
+
+def _read_by(
+    original: str,
+    field: str,
+    at: object,
+    code: CodeRead,
+    evaluator: Evaluator,
+    ignoring: frozenset[int] = frozenset(),
+) -> str | None:
+    """Who reads a field of the original once it was changed, in words: nothing for the body itself; None for nobody."""
+    read = ReadAfter(original, partial(_read_of, place=Slot(original, (field,)), ignoring=ignoring))
+    if read.of(at, code.body) is not None:
+        return ""
+    caller = _reading_caller(original, field, code, evaluator)
+    return None if caller is None else f" by `{caller}`"
 
 
 def _reading_caller(original: str, field: str, code: CodeRead, evaluator: Evaluator) -> str | None:

@@ -19,6 +19,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.rules.analyses.callees import Callee, called_by, callee_of, declared
 from jaxlint.rules.analyses.given_literals import is_updated
+from jaxlint.rules.analyses.methods import is_overridden
 from jaxlint.rules.analyses.roles import make_static, marking_help
 from jaxlint.rules.analyses.static_uses import (
     ERRORS,
@@ -36,7 +37,6 @@ from jaxlint.rules.analyses.traced_leaves import (
     TracedLeaves,
     abstracting,
     is_number,
-    is_overridden,
     mapped_parameters,
     traced_parameters,
 )

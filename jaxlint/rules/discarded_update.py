@@ -18,7 +18,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TRAIN_STATE, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.analyses.rebinding import is_own_variable
-from jaxlint.rules.analyses.renewed import renewed_by
+from jaxlint.rules.analyses.renewed import decorated, renewed_by
 from jaxlint.rules.analyses.returning import returning
 from jaxlint.rules.analyses.updates import array_copy, is_refused, only_measures, puts_back
 from jaxlint.rules.base import BodyRule, EventRule, Problem
@@ -366,14 +366,10 @@ def _compiles_first(update: Update, evaluator: Evaluator) -> bool:
 
 def _is_compiled(update: Update, evaluator: Evaluator) -> bool:
     """Whether a decorated function is called, or a decorated method of an instance that could be changed in place."""
-    func = update.call.func
-    symbol = evaluator.model.resolver.resolve(func, update.place.module, update.place.scope)
-    if isinstance(symbol, FunctionSymbol):
-        return bool(symbol.declaration.decorators) and symbol.declaration.owner is None
-    if not isinstance(update, Replace) or not isinstance(func, Attribute) or update.receiver.cls.frozen is not False:
-        return False
-    found = update.receiver.cls.method(func.attr)
-    return found is not None and bool(found[1].decorators)
+    changes = isinstance(update, Replace) and update.receiver.cls.frozen is False
+    receiver = update.receiver if changes else UNKNOWN
+    place = update.place
+    return decorated(update.call.func, place.module, place.scope, lambda _: receiver, evaluator) is not None
 
 
 def _calls(body: Body) -> list[Call]:

@@ -15,7 +15,7 @@ from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.leaf_traits import alternatives
-from jaxlint.rules.analyses.traced_leaves import is_overridden
+from jaxlint.rules.analyses.methods import is_overridden
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (

@@ -256,10 +256,12 @@ def _is_made_with_another(key: Expr, cls: PytreeClass, code: CodeRead, evaluator
     """Whether one is made anew somewhere of the fields of another one, but for the key."""
     assert isinstance(key, Attribute)
     field, names = cls.field(key.attr), {cls.name}
+    if field is None:
+        return False
     fields = {one.name for one in cls.fields} - {key.attr}
-    for module in (code.place.module, *evaluator.model.importers(code.place.module)) if field is not None else ():
+    for module in (code.place.module, *evaluator.model.importers(code.place.module)):
         for call, _ in calls_giving(key.attr, names, module, evaluator):
-            given = giving(field, cls, call, names) if field is not None else None
+            given = giving(field, cls, call, names)
             takes = any(isinstance(a.value, Attribute) and a.value.attr in fields for a in call.args)
             if takes and not (isinstance(given, Attribute) and given.attr == key.attr):
                 return True

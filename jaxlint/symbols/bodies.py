@@ -6,7 +6,7 @@ import re
 
 from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.symbols.outline import Function, Outline
-from jaxlint.syntax.expressions import Call, Constant, Display, dotted, last_name
+from jaxlint.syntax.expressions import Call, Constant, dotted, items_of, last_name
 from jaxlint.syntax.statements import parts
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -30,7 +30,7 @@ def makes_what_it_says(function: Function) -> bool:
     """Whether a function makes what it returns by calling a class its annotation names: the fields are not said."""
     made: set[str] = set()
     for value in function.return_values if function.returns is not None else ():
-        for part in value.items if type(value) is Display else (value,):
+        for part in items_of(value):
             if type(part) is Call and (name := last_name(part.func))[:1].isupper():
                 made.add(name)
     if not made or function.returns is None:

@@ -21,6 +21,7 @@ from jaxlint.infer.values import (
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.methods import is_overridden
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Call, dotted
 from jaxlint.syntax.statements import Body, FunctionDefinition
@@ -94,7 +95,4 @@ def _runs(function: Function, module: Module, evaluator: Evaluator, plainly: boo
 
 def _may_be_overridden(method: FunctionValue, evaluator: Evaluator) -> bool:
     receiver = plain(method.receiver) if method.receiver is not None else None
-    if not isinstance(receiver, Instance) or receiver.exact:
-        return False
-    name = method.symbol.declaration.name
-    return any(name in cls.symbol.declaration.methods for cls in evaluator.model.subclasses(receiver.cls))
+    return isinstance(receiver, Instance) and is_overridden(method.symbol.declaration.name, receiver, evaluator)

@@ -104,7 +104,7 @@ class MadeInstances:
         if is_written or isinstance(value, Comprehension) or id(value) in self.appended:
             return True
         symbol = self.symbol(value.func) if isinstance(value, Call) else None
-        return isinstance(symbol, FunctionSymbol) and _returns_list(symbol.declaration) is not None
+        return isinstance(symbol, FunctionSymbol) and _may_return_list(symbol.declaration)
 
     def listed(self, expr: Expr) -> list[Expr]:
         """The items of a display, or of a variable of the body or of the module that is given one."""
@@ -217,9 +217,10 @@ class MadeInstances:
 
     def _listed_by(self, symbol: FunctionSymbol, depth: int) -> Made | None:
         """The list of instances that a function makes and returns, if they differ."""
-        returned = _returns_list(symbol.declaration)
-        body = None if returned is None else self.evaluator.calls.body_of(symbol)
-        if returned is None or body is None or symbol.declaration.decorators:
+        if symbol.declaration.decorators or not _may_return_list(symbol.declaration):
+            return None
+        body = self.evaluator.calls.body_of(symbol)
+        if body is None:
             return None
         scope = symbol.declaration.inner_scope
         statements = contents_of(body).statements
@@ -257,11 +258,11 @@ class MadeInstances:
         }
 
 
-def _returns_list(function: Function) -> Expr | None:
-    """What a function returns, if that is a comprehension or a variable, which may hold a list."""
+def _may_return_list(function: Function) -> bool:
+    """Whether all that a function returns is one comprehension, or one variable, which may hold a list."""
     values = function.return_values
     is_plain = len(values) == 1 and not (function.is_async or function.is_generator)
-    return values[0] if is_plain and isinstance(values[0], (Comprehension, Name)) else None
+    return is_plain and isinstance(values[0], (Comprehension, Name))
 
 
 def _given(parameters: Sequence[Parameter], call: Call) -> dict[str, Expr]:

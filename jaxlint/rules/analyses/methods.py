@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.values import Instance
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
@@ -27,6 +28,12 @@ def own_methods(cls: PytreeClass) -> list[Function]:
     """The methods that a class declares itself."""
     functions = cls.module.outline.functions
     return [functions[names[-1]] for names in cls.symbol.declaration.methods.values()]
+
+
+def is_overridden(name: str, instance: Instance, evaluator: Evaluator) -> bool:
+    """Whether an instance may be of a subclass that has a method of its own of that name."""
+    below = () if instance.exact else evaluator.model.subclasses(instance.cls)
+    return any(name in cls.symbol.declaration.methods for cls in below)
 
 
 def run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:

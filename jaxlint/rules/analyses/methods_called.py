@@ -9,6 +9,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.methods import is_overridden
 from jaxlint.syntax.expressions import Attribute, Expr, Name
 
 
@@ -35,6 +36,6 @@ def _method(cls: PytreeClass, func: Attribute, evaluator: Evaluator) -> Function
     found = cls.method(func.attr)
     if found is None or found[1].decorators or func.attr in cls.abstract_methods:
         return None
-    if any(func.attr in below.symbol.declaration.methods for below in evaluator.model.subclasses(cls)):
+    if is_overridden(func.attr, Instance(cls), evaluator):
         return None
     return FunctionSymbol(found[0].module, found[1])

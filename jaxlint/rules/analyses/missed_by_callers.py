@@ -9,6 +9,7 @@ from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import Place
 from jaxlint.infer.slots import Slot, slot_of
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.rules.analyses.passed import given_by
 from jaxlint.rules.analyses.read_after import ReadAfter
 from jaxlint.rules.analyses.returning import compiled_names
 from jaxlint.symbols.outline import Function
@@ -24,7 +25,7 @@ def is_missed(function: Function, changed: Slot, place: Place, evaluator: Evalua
     for caller in place.module.outline.functions.values():
         body = evaluator.calls.body_of(FunctionSymbol(place.module, caller)) if caller is not function else None
         for call in _calls_in_loops(body or ()):
-            given = _given(call, function, changed.root) if last_name(call.func) in names else None
+            given = given_by(call, function).get(changed.root) if last_name(call.func) in names else None
             path = None if given is None else dotted(given)
             if path is not None and ReadAfter(path, partial(_read_of, path=path, below=changed.path)).of(
                 call.at, body or ()
@@ -38,16 +39,6 @@ def _calls_in_loops(body: Body) -> Iterator[Call]:
     for loop in walk(body, nested=False):
         if isinstance(loop, (For, While)):
             yield from (part for part in all_parts(loop.body, nested=False) if isinstance(part, Call))
-
-
-def _given(call: Call, function: Function, parameter: str) -> Expr | None:
-    """What a call gives to a parameter; the receiver of a method is given to the first one."""
-    names = [p.name for p in function.parameters if p.kind == "positional"]
-    if call.has_star:
-        return None
-    if function.self_name is not None and isinstance(call.func, Attribute):
-        return call.func.value if parameter == function.self_name else call.given_to(names[1:]).get(parameter)
-    return call.given_to(names).get(parameter)
 
 
 def _read_of(expr: Expr, path: str, below: tuple[str, ...]) -> Expr | None:

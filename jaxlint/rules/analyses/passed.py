@@ -35,6 +35,19 @@ class Called(msgspec.Struct, frozen=True):
     given: Mapping[str, Expr]
 
 
+def given_by(call: Call, function: Function) -> dict[str, Expr]:
+    """What a call gives to the parameters of a function, its receiver to the first one of a method.
+
+    Nothing where something is unpacked into the call.
+    """
+    names = [p.name for p in function.parameters if p.kind == "positional"]
+    if call.has_star:
+        return {}
+    if function.self_name is not None and isinstance(call.func, Attribute):
+        return call.given_to(names[1:]) | {function.self_name: call.func.value}
+    return call.given_to(names)
+
+
 def parameter_of(expr: Expr, code: CodeRead) -> str | None:
     """The parameter without annotation that an expression is: by itself, or as an attribute that was given it."""
     function = code.function

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from jaxlint.infer.applied import rebuilt_parameters
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Replace
 from jaxlint.infer.slots import slot_of
-from jaxlint.infer.values import Instance, plain
+from jaxlint.infer.values import Instance, Value, plain
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.analyses.traced_leaves import is_overridden
-from jaxlint.symbols.outline import Function
+from jaxlint.rules.analyses.methods import is_overridden
+from jaxlint.rules.analyses.passed import given_by
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name
 from jaxlint.syntax.statements import Assign, Augment, Body, Return, bound_names, walk
+
+
+def decorated(
+    func: Expr, module: Module, scope: str, held: Callable[[Expr], Value], evaluator: Evaluator
+) -> FunctionSymbol | None:
+    """The decorated function, or method of what an expression `held`, that is called."""
+    symbol = evaluator.model.resolver.resolve(func, module, scope)
+    if isinstance(symbol, FunctionSymbol):
+        return symbol if symbol.declaration.decorators and symbol.declaration.owner is None else None
+    if not isinstance(func, Attribute):
+        return None
+    receiver = plain(held(func.value))
+    found = receiver.cls.method(func.attr) if isinstance(receiver, Instance) else None
+    return None if found is None or not found[1].decorators else FunctionSymbol(found[0].module, found[1])
 
 
 def renewed_by(call: Call, code: CodeRead, evaluator: Evaluator) -> Replace | None:
@@ -21,23 +38,26 @@ def renewed_by(call: Call, code: CodeRead, evaluator: Evaluator) -> Replace | No
 
     Outside of compiled code, the caller's own instance would be changed.
     """
-    found = None if call.has_star else _called(call, code, evaluator)
-    if found is None:
+    instances, module = LocalInstances.of(code, evaluator), code.place.module
+    symbol = decorated(call.func, module, code.scope, instances.value, evaluator)
+    if symbol is None:
         return None
-    symbol, given = found
-    function, module = symbol.declaration, symbol.module
-    transformed = evaluator.calls.transformed
-    if function.is_generator or function.is_async or transformed.is_wrapped(function, module):
+    function, transformed = symbol.declaration, evaluator.calls.transformed
+    receiver = plain(instances.value(call.func.value)) if function.owner and isinstance(call.func, Attribute) else None
+    if isinstance(receiver, Instance):
+        if function.self_name is None or is_overridden(function.name, receiver, evaluator):
+            return None
+    if function.is_generator or function.is_async or transformed.is_wrapped(function, symbol.module):
         return None
-    rebuilt = rebuilt_parameters(function, transformed.decorating(function, module))
-    given = {name: expr for name, expr in given.items() if name in rebuilt}
+    rebuilt = rebuilt_parameters(function, transformed.decorating(function, symbol.module))
+    given = {name: expr for name, expr in given_by(call, function).items() if name in rebuilt}
     body = evaluator.calls.body_of(symbol) if given else None
     if body is None:
         return None
     for name, expr in given.items():
         if not (_changes(name, body) and _returns(name, body)):
             continue
-        instance = plain(LocalInstances.of(code, evaluator).value(expr))
+        instance = plain(instances.value(expr))
         if isinstance(instance, Instance) and _is_copied(instance.cls):
             beside = any(isinstance(value, Display) for value in function.return_values)
             return Replace(call.at, code.place, call, expr, instance, function.name, (), False, False, beside=beside)
@@ -47,29 +67,6 @@ def renewed_by(call: Call, code: CodeRead, evaluator: Evaluator) -> Replace | No
 def _is_copied(cls: PytreeClass) -> bool:
     """Whether an instance can be changed, and what compiled code is given is another one."""
     return cls.is_pytree and cls.frozen is False and not cls.framework.is_stateful
-
-
-def _called(call: Call, code: CodeRead, evaluator: Evaluator) -> tuple[FunctionSymbol, dict[str, Expr]] | None:
-    """The decorated function, or method of an instance, that is called; and what its parameters are given."""
-    symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope)
-    if isinstance(symbol, FunctionSymbol) and symbol.declaration.owner is None and symbol.declaration.decorators:
-        return symbol, call.given_to(_positional(symbol.declaration))
-    if isinstance(symbol, FunctionSymbol) or not isinstance(call.func, Attribute):
-        return None
-    receiver = call.func.value
-    instance = plain(LocalInstances.of(code, evaluator).value(receiver))
-    if not isinstance(instance, Instance) or is_overridden(call.func.attr, instance, evaluator):
-        return None
-    found = instance.cls.method(call.func.attr)
-    if found is None or not found[1].decorators or found[1].self_name is None:
-        return None
-    positional = _positional(found[1])
-    given = call.given_to(positional[1:]) | {positional[0]: receiver}
-    return FunctionSymbol(found[0].module, found[1]), given
-
-
-def _positional(function: Function) -> list[str]:
-    return [p.name for p in function.parameters if p.kind == "positional"]
 
 
 def _changes(name: str, body: Body) -> bool:

@@ -20,6 +20,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.computed_from import Origins
+from jaxlint.rules.analyses.methods import is_overridden
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
@@ -344,12 +345,6 @@ class TracedLeaves:
 
 def _is_pytree(value: Value) -> TypeGuard[Instance]:
     return isinstance(value, Instance) and value.cls.is_pytree
-
-
-def is_overridden(name: str, instance: Instance, evaluator: Evaluator) -> bool:
-    """Whether an instance may be of a subclass that has a method of its own of that name."""
-    below = () if instance.exact else evaluator.model.subclasses(instance.cls)
-    return any(name in cls.symbol.declaration.methods for cls in below)
 
 
 def _copied(call: Call, cls: PytreeClass) -> Expr | None:
