@@ -19,8 +19,8 @@ SUFFIXES = (".py", ".pyi")
 DEFAULT_EXCLUDES = frozenset((
     ".bzr", ".conda", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".hypothesis", ".ipynb_checkpoints",
     ".jaxlint_cache", ".jj", ".mypy_cache", ".nox", ".pants.d", ".pixi", ".pyenv", ".pyre", ".pytest_cache",
-    ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__", "_build",
-    "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
+    ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".virtual_documents", ".vscode", "__pycache__",
+    "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
 ))
 # fmt: on
 

@@ -42,6 +42,7 @@ from jaxlint.syntax.expressions import (
     last_name,
     without_call,
 )
+from jaxlint.syntax.names_read import names_inside
 from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import Assert, Assign, If, While, target_names
 
@@ -121,9 +122,9 @@ class ArrayEquality(BodyRule):
 
     ## When not to use it
 
-    An instance is equal to itself without a look at its fields, and is found in `[instance]` likewise; what is
-    annotated as an array of one element is not reported. In tests, `chex.assert_trees_all_equal` tells where two trees
-    differ.
+    An instance is equal to itself without a look at its fields, and is found in `[instance]` likewise:
+    `new.time == old.time` is not reported where `new` is made of `old`. Nor is what is annotated as an array of one
+    element. In tests, `chex.assert_trees_all_equal` tells where two trees differ.
 
     ## References
 
@@ -224,7 +225,9 @@ def _compared(
         other = None if one is None else instances.instance(right)
         if one is None or other is None or one.cls is not other.cls or dotted(left) == dotted(right) is not None:
             return None
-        if _may_give_back(left, right, one.cls, code) or _may_give_back(right, left, one.cls, code):
+        if _may_share(left, right, code) or _may_give_back(left, right, one.cls, code):
+            return None
+        if _may_give_back(right, left, one.cls, code):
             return None
         return _unequal(at, one, f"`{op}`", evaluator, gives_last=op == "==" and id(at) not in _tested_in(code))
     if op in ("in", "not in"):
@@ -248,7 +251,7 @@ def _may_give_back(given: Expr, instance: Expr, cls: PytreeClass, code: CodeRead
 
     The fields of one instance are found to be identical before anything is compared.
     """
-    values = _called_in(code).get(given.id, ()) if isinstance(given, Name) else (given,)
+    values = _given_in(code).get(given.id, ()) if isinstance(given, Name) else (given,)
     path = dotted(instance)
     return path is not None and any(
         isinstance(value, Call)
@@ -259,16 +262,26 @@ def _may_give_back(given: Expr, instance: Expr, cls: PytreeClass, code: CodeRead
     )
 
 
-def _called_in(code: CodeRead) -> dict[str, list[Expr]]:
-    """The calls whose results a body gives to each variable, found out once."""
-    if _called_in not in code.shared:
-        called: dict[str, list[Expr]] = {}
+def _may_share(left: Expr, right: Expr, code: CodeRead) -> bool:
+    """Whether an attribute of two objects may be one instance, for one of the objects was made of the other one."""
+    match left, right:
+        case Attribute(value=Name(id=one), attr=attr), Attribute(value=Name(id=other), attr=same) if attr == same:
+            given = _given_in(code)
+            makers = ((one, other), (other, one))
+            return any(source in names_inside(value) for made, source in makers for value in given.get(made, ()))
+    return False
+
+
+def _given_in(code: CodeRead) -> dict[str, list[Expr]]:
+    """The values that a body gives to each variable, found out once."""
+    if _given_in not in code.shared:
+        given: dict[str, list[Expr]] = {}
         for statement in code.statements:
-            if isinstance(statement, Assign) and isinstance(statement.value, Call):
+            if isinstance(statement, Assign):
                 for name in (name for target in statement.targets for name in target_names(target)):
-                    called.setdefault(name, []).append(statement.value)
-        code.shared[_called_in] = called
-    found: dict[str, list[Expr]] = code.shared[_called_in]
+                    given.setdefault(name, []).append(statement.value)
+        code.shared[_given_in] = given
+    found: dict[str, list[Expr]] = code.shared[_given_in]
     return found
 
 

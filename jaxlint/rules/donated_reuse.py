@@ -37,7 +37,18 @@ from jaxlint.syntax.expressions import (
     root,
 )
 from jaxlint.syntax.spelling import with_article
-from jaxlint.syntax.statements import Assign, Body, Do, bound_names, bound_once, expressions, looked_up, names_in, walk
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    Do,
+    bound_names,
+    bound_once,
+    expressions,
+    looked_up,
+    names_in,
+    target_names,
+    walk,
+)
 
 #: Functions that give a copy of a tree of the same shapes.
 _COPYING = frozenset("replace _replace tree_at map tree_map apply_updates update apply_gradients".split())
@@ -288,7 +299,24 @@ def _is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:
         if any(isinstance(v, Instance) and v.cls is instance.cls for v in _parts(value)):
             return True
     name, made_new = event.parameter, _Constructed(event, function, evaluator)
-    return name is not None and any(_updates(expr, name) or made_new(expr) for expr in _returned(function))
+    if name is None:
+        return False
+    returned = list(_returned(function))
+    if isinstance(plain(event.value), Array) and event.module is not None:
+        body = evaluator.calls.body_of(FunctionSymbol(event.module, function)) or ()
+        if _is_made_anew(name, body):
+            returned = [expr for expr in returned if not isinstance(expr, Name)]
+    return any(_updates(expr, name) or made_new(expr) for expr in returned)
+
+
+def _is_made_anew(array: str, body: Body) -> bool:
+    """Whether a variable is given an array that may be of another shape or type: what some function makes of it."""
+    return any(
+        isinstance(statement, Assign)
+        and not _updates(statement.value, array)
+        and any(array in target_names(target) for target in statement.targets)
+        for statement in walk(body, nested=False)
+    )
 
 
 class _Constructed:

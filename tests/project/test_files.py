@@ -73,6 +73,7 @@ def test_default_excludes() -> None:
         "src/build/c.py",
         "__pycache__/d.py",
         "src/site-packages/e.py",
+        ".virtual_documents/nb.py",
     )
     make("my-env/pyvenv.cfg", "my-env/lib/f.py", "src/building/ok.py", "build.py")
     assert found() == ["build.py", "src/building/ok.py"]
