@@ -37,10 +37,12 @@ class FunctionNode:
 
     def __init__(self, code: CodeRead) -> None:
         self.code = code
-        self._parsed = ParsedRows.of(code.place.module)
-        self._source = self._parsed.source
         #: The trees that were asked for, which is one if no function is defined in a lambda.
         self._trees: list[Tree] = []
+
+    @cached_property
+    def _parsed(self) -> ParsedRows:
+        return ParsedRows.of(self.code.place.module)
 
     @cached_property
     def node(self) -> cst.FunctionDef:
@@ -76,7 +78,7 @@ class FunctionNode:
         return self._tree_of(self.node).module
 
     def _tree_around(self, place: Span) -> Tree:
-        every = 1, len(self._source.lines)
+        every = 1, len(self._parsed.source.lines)
         rows = every if self.code.function is None else self._parsed.rows_around(place)
         tree = None if rows is None else self._parsed.tree(rows)
         if tree is None:
@@ -123,8 +125,8 @@ class FunctionNode:
     def place_of(self, node: cst.CSTNode) -> Span:
         """Where a node stands, as the `at` of a problem or of a change says it."""
         row, column, end_row, end_column = self._tree_of(node).place_of(node)
-        bytes_before = self._source.utf8_column
+        bytes_before = self._parsed.source.utf8_column
         return Span(row, bytes_before(row, column), end_row, bytes_before(end_row, end_column))
 
     def _locate(self, at: object) -> Span:
-        return self._source.codepoints(place_of(at))
+        return self._parsed.source.codepoints(place_of(at))

@@ -315,11 +315,9 @@ class Checker:
     def _find_in_classes(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[Finding]:
         """What the rules find in the declarations of some classes of a module."""
         for cls in classes:
-            if cls.symbol.declaration.expects_error:
-                continue
-            for rule in self.class_rules:
-                if cls.is_pytree or rule.all_classes:
-                    yield from self._found_by(rule, module, rule.check_class, cls)
+            if not cls.symbol.declaration.expects_error:
+                rules = self.class_rules if cls.is_pytree else [rule for rule in self.class_rules if rule.all_classes]
+                yield from self._found_by([(rule, rule.check_class) for rule in rules], module, cls)
 
     def _find_in_events(self, module: Module, events: Iterable[Event]) -> Iterator[Finding]:
         """What the rules find in what happens in a unit of a module."""
@@ -328,25 +326,27 @@ class Checker:
             kind = type(event)
             if kind not in self._checks:
                 self._checks[kind] = self._checks_of(kind)
-            for rule, check in self._checks[kind]:
-                found = self._found_by(rule, module, check, event)
-                if found:
-                    yield from found
+            yield from self._found_by(self._checks[kind], module, event)
             if isinstance(event, CodeRead):
                 event.shared.clear()  # nobody asks for what the body holds any more
 
-    def _found_by(self, rule: Rule, module: Module, check: _Check, at: object) -> Sequence[Finding]:
-        """What one rule finds in one place: in a class or an event."""
-        try:
-            problems = list(check(at, self.reader.evaluator))
-            if problems and isinstance(at, Event) and rests_on_annotation(at):
-                problems = [structs.replace(problem, declared=True) for problem in problems]
-            return [self._finding(p, rule, module, self._place(p, module)) for p in problems] if problems else ()
-        except Unreadable:
-            raise
-        except Exception as error:
-            self._failed(rule.code, module, error)
-            return ()
+    def _found_by(self, checks: Iterable[tuple[Rule, _Check]], module: Module, at: object) -> Iterator[Finding]:
+        """What rules find in one place: in a class or an event."""
+        evaluator = self.reader.evaluator
+        for rule, check in checks:
+            try:
+                problems = list(check(at, evaluator))
+                if problems:
+                    yield from self._as_findings(problems, rule, module, at)
+            except Unreadable:
+                raise
+            except Exception as error:
+                self._failed(rule.code, module, error)
+
+    def _as_findings(self, problems: list[Problem], rule: Rule, module: Module, at: object) -> list[Finding]:
+        if isinstance(at, Event) and rests_on_annotation(at):
+            problems = [structs.replace(problem, declared=True) for problem in problems]
+        return [self._finding(p, rule, module, self._place(p, module)) for p in problems]
 
     def _checks_of(self, kind: type[Event]) -> list[tuple[Rule, _Check]]:
         """The rules that look at events of a kind, and their methods for it."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 
 from jaxlint.cst.changes import Proposal
+from jaxlint.cst.reading import FunctionNode, NotRead
 from jaxlint.finding import Confidence, Finding, Severity, page_url
 
 if TYPE_CHECKING:
-    from jaxlint.cst.reading import FunctionNode
     from jaxlint.infer.evaluate import Evaluator
     from jaxlint.infer.events import CodeRead, Event
     from jaxlint.infer.waiting import Candidate
@@ -211,8 +211,6 @@ class NodeRule(BodyRule):
         is_defined = code.function is not None and code.function.name != "<lambda>"
         if not (is_defined or self.everywhere) or not self.can_match(code):
             return
-        from jaxlint.cst.reading import FunctionNode, NotRead
-
         try:
             yield from self.check_node(FunctionNode(code), evaluator)
         except NotRead:
