@@ -45,7 +45,7 @@ class Promises:
             return Container("tuple", None, value)
         if parameter.default is None or isinstance(value, UnknownValue):
             return value
-        return self._unless(value, [Placed(parameter.default, module, function.scope)], sizes=True)
+        return _unless(value, [self.seen(Placed(parameter.default, module, function.scope))], sizes=True)
 
     def returned(self, function: Function, module: Module, owner: PytreeClass | None = None) -> Value:
         """What a function with an annotated result returns; `owner` is what `Self` stands for."""
@@ -61,8 +61,8 @@ class Promises:
                 if any(self._calls_one(value, placed) for placed in values):
                     self._returned[key] = UNKNOWN
                     return UNKNOWN
-                value = confirmed(self._unless(value, values), list(map(self.seen, values)))
-                self._returned[key] = self._with_keys(value, values)
+                seen = [self.seen(placed) for placed in values]
+                self._returned[key] = _with_keys(confirmed(_unless(value, seen), seen), values, seen)
         return self._returned[key]
 
     def _calls_one(self, declared: Value, returned: Placed) -> bool:
@@ -75,20 +75,6 @@ class Promises:
         symbol = self.annotations.model.resolver.resolve(returned.expr.func, returned.module, returned.scope)
         return isinstance(symbol, ValueSymbol) and declared.cls.method("__call__") is not None
 
-    def _with_keys(self, declared: Value, places: list[Placed]) -> Value:
-        """What is declared of a result, with the keys of a dict that each `return` writes out."""
-        if not isinstance(declared, Container) or declared.kind not in _DICTS or declared.items is not None:
-            return declared
-        if not places or not all(isinstance(placed.expr, DictDisplay) for placed in places):
-            return declared
-        seen = [plain(self.seen(placed)) for placed in places]
-        first = seen[0]
-        if not isinstance(first, Container) or first.items is None or first.keys is None:
-            return declared
-        if any(not isinstance(one, Container) or one.keys != first.keys for one in seen):
-            return declared
-        return Container("dict", (declared.element,) * len(first.items), UNKNOWN, first.keys, declared.declared)
-
     def field(self, field: Field, cls: PytreeClass) -> Value:
         """What a field with an annotation holds in an instance of `cls`."""
         if field.annotation is None:
@@ -97,7 +83,8 @@ class Promises:
         if key not in self._fields:
             self._fields[key] = value = self.annotations.read(field.annotation, cls)
             if not isinstance(value, UnknownValue):
-                self._fields[key] = self._assigned(self._unless(value, made_by_defaults(field), sizes=True), field, cls)
+                made = [self.seen(placed) for placed in made_by_defaults(field)]
+                self._fields[key] = self._assigned(_unless(value, made, sizes=True), field, cls)
         return self._fields[key]
 
     def non_array(self, field: Field) -> str | None:
@@ -121,17 +108,32 @@ class Promises:
             return Array(declared.library, True, declared.declared)
         return declared
 
-    def _unless(self, declared: Value, places: list[Placed], *, sizes: bool = False) -> Value:
-        """What is declared, unless one of the values that are seen is something else.
 
-        With `sizes`, an array in whose place a number is seen has one element.
-        """
-        seen = [self.seen(placed) for placed in places]
-        if any(contradicts(declared, one) for one in seen):
-            return UNKNOWN
-        if sizes and isinstance(declared, Array) and declared.single is None and any(map(_is_number, seen)):
-            return Array(declared.library, True, declared.declared)
+def _unless(declared: Value, seen: list[Value], *, sizes: bool = False) -> Value:
+    """What is declared, unless one of the values that are seen is something else.
+
+    With `sizes`, an array in whose place a number is seen has one element.
+    """
+    if any(contradicts(declared, one) for one in seen):
+        return UNKNOWN
+    if sizes and isinstance(declared, Array) and declared.single is None and any(map(_is_number, seen)):
+        return Array(declared.library, True, declared.declared)
+    return declared
+
+
+def _with_keys(declared: Value, places: list[Placed], seen: list[Value]) -> Value:
+    """What is declared of a result, with the keys of a dict that each `return` writes out."""
+    if not isinstance(declared, Container) or declared.kind not in _DICTS or declared.items is not None:
         return declared
+    if not places or not all(isinstance(placed.expr, DictDisplay) for placed in places):
+        return declared
+    shown = [plain(one) for one in seen]
+    first = shown[0]
+    if not isinstance(first, Container) or first.items is None or first.keys is None:
+        return declared
+    if any(not isinstance(one, Container) or one.keys != first.keys for one in shown):
+        return declared
+    return Container("dict", (declared.element,) * len(first.items), UNKNOWN, first.keys, declared.declared)
 
 
 def _is_number(value: Value) -> bool:

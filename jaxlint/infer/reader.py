@@ -38,6 +38,7 @@ from jaxlint.syntax.source import Source, Unreadable
 from jaxlint.syntax.statements import Body, FunctionDefinition, Return
 
 _UNITS_STORED = 24
+_DEFINITIONS_STORED = 256
 #: How many functions of a unit are read by themselves, when they are asked for; for the next one all of it is read.
 _FEW_FUNCTIONS = 16
 _MAX_RETURN_DEPTH = 5
@@ -66,6 +67,8 @@ class ModuleReader:
         #: Called before each unit is read; what it raises ends the reading.
         self.step: Callable[[], None] = lambda: None
         self._returns: dict[object, Value] = {}
+        #: The functions that were looked into for the module that is checked.
+        self._definitions: dict[Key, tuple[Declarations, FunctionDefinition] | None] = {}
         #: Whether other modules look into functions.
         self._shown: dict[tuple[str, str], bool] = {}
         self._reading: Module | None = None
@@ -130,6 +133,7 @@ class ModuleReader:
     def begin(self, module: Module) -> None:
         """Begin to check a module: nothing that was read for another one counts."""
         self.checked = module
+        self._definitions.clear()
         self.call_sites.start()
         self.calls.transformed.start()
         self.traced.start()
@@ -329,6 +333,13 @@ class ModuleReader:
 
     def _definition(self, symbol: FunctionSymbol) -> tuple[Declarations, FunctionDefinition] | None:
         """The `def` statement of a function, in its unit."""
+        if symbol.key not in self._definitions:
+            if len(self._definitions) >= _DEFINITIONS_STORED:
+                self._definitions.clear()
+            self._definitions[symbol.key] = self._find_definition(symbol)
+        return self._definitions[symbol.key]
+
+    def _find_definition(self, symbol: FunctionSymbol) -> tuple[Declarations, FunctionDefinition] | None:
         module, declaration = symbol.module, symbol.declaration
         units = module.outline.units
         unit = units[bisect_right(units, declaration.at.row, key=lambda u: u.first) - 1]
