@@ -57,8 +57,10 @@ def transformed_attributes(function: Function) -> set[str]:
 def has_bare_parameters(function: Function) -> bool:
     """Whether a parameter other than `self` has no annotation."""
     own = function.parameters[1:] if function.self_name is not None else function.parameters
-    hands_on = any(isinstance(value, Call) and value.has_star for value in function.return_values)
-    return any(p.annotation is None and (hands_on or p.kind[0] != "*") for p in own)
+    bare = [p for p in own if p.annotation is None]
+    if not bare or any([p.kind[0] != "*" for p in bare]):
+        return bool(bare)
+    return any(isinstance(value, Call) and value.has_star for value in function.return_values)
 
 
 def rebinds_self(function: Function, module: Module) -> bool:

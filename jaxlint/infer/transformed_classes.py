@@ -69,7 +69,9 @@ class TracedClasses:
         found: dict[Key, TracedBy] = {}
         through: list[tuple[Function, Module, tuple[Applied, ...]]] = []
         for function in functions:
-            through.append((function, module, self.evaluator.calls.transformed.decorating(function, module)))
+            applied = self.evaluator.calls.transformed.decorating(function, module)
+            if applied:
+                through.append((function, module, applied))
         for application in applications:
             symbol = application.function
             through.append((symbol.declaration, symbol.module, (application.applied,)))

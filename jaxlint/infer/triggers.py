@@ -135,8 +135,7 @@ class Triggers:
     def eventful_names(self, module: Module, units: list[Unit]) -> Callable[[str], bool]:
         """Says whether something may happen when a function or method of a name is called in one of the units."""
         project_index = self.model.project_index
-        everywhere = (
-            UPDATES,
+        eventful = UPDATES.union(
             _EVENTFUL,
             self.waiting.calls,
             project_index.updating_method_names,
@@ -154,7 +153,7 @@ class Triggers:
         bindings = module.outline.module_scope.bindings
 
         def is_eventful(name: str) -> bool:
-            if name in own or any(name in names for names in everywhere) or self._is_of_interest(name, module):
+            if name in own or name in eventful or self._is_of_interest(name, module):
                 return True
             return name in bindings and self._may_transform(name, module)
 

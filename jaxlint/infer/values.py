@@ -386,7 +386,7 @@ def arrays_in(value: Value, depth: int = 0) -> list[Array]:
 
 def is_classmethod(function: Function) -> bool:
     """Whether a function gets the class of its receiver."""
-    return any(dotted(d) == "classmethod" for d in function.decorators)
+    return bool(function.decorators) and any(dotted(d) == "classmethod" for d in function.decorators)
 
 
 def binds_receiver(function: Function, receiver: Value | None) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from jaxlint.cache.digests import digest
@@ -42,7 +43,6 @@ class Module:
         self.is_namespace = False
         self._source: Source | None = None
         self._is_given = False
-        self._outline: Outline | None = None
         #: Whether it has been edited since it was first read, and what is known of its last text that could be parsed.
         self._is_edited = False
         self._edited: EditedOutline | None = None
@@ -94,13 +94,12 @@ class Module:
         if self.trees is not None:
             self.trees.forget(self.path)
 
-    @property
+    @cached_property
     def outline(self) -> Outline:
         """The outline; empty (and `problem` set) if the file cannot be read or parsed."""
-        if self._outline is None:
-            self._outline = self._read_outline()
-            self.known_imports = self._outline.imported_modules
-        return self._outline
+        outline = self._read_outline()
+        self.known_imports = outline.imported_modules
+        return outline
 
     @property
     def imports(self) -> Imports:
@@ -116,11 +115,11 @@ class Module:
     def forget_outline(self) -> None:
         """Drop the outline if the store can give it again; what it imports is still known."""
         if self._is_stored and not self._is_given:
-            self._outline = None
+            vars(self).pop("outline", None)
 
     def _known_facts(self) -> Facts | None:
         """The facts of the file, if the store has them and it can be read."""
-        if self.is_namespace or self.problem is not None or self._outline is not None:
+        if self.is_namespace or self.problem is not None or "outline" in vars(self):
             return None
         self.was_read = True
         try:

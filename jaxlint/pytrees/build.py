@@ -254,7 +254,9 @@ class PytreeModel:
 
     def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
         """The visible classes that inherit from `cls`, directly or not."""
-        keys = self.project_index.subclasses.get(cls.symbol.key, ())
+        keys = self.project_index.subclasses.get(cls.symbol.key)
+        if keys is None:
+            return []
         found = [self._class_of(key, self.project.reach(key[0], cls.module)) for key in keys]
         return [subclass for subclass in found if subclass is not None]
 

@@ -217,12 +217,12 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
         """The class's own name."""
         return self.symbol.declaration.name
 
-    @property
+    @cached_property
     def module(self) -> Module:
         """The module that declares it."""
         return self.symbol.module
 
-    @property
+    @cached_property
     def is_pytree(self) -> bool:
         """Whether the class belongs to a pytree framework."""
         return self.framework.is_pytree

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from jaxlint.cst.changes import Proposal, RenameFunction, Rewrite
@@ -15,7 +16,7 @@ from jaxlint.infer.transformed_classes import instances_in
 from jaxlint.infer.values import UNKNOWN, Container, Instance, Value, plain
 from jaxlint.infer.waiting import Candidate
 from jaxlint.libraries.transforms import LAST_NAMES, Kind
-from jaxlint.project.modules import Module
+from jaxlint.project.modules import Imports, Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
@@ -119,11 +120,13 @@ class CallableLeaf(BodyRule):
     @staticmethod
     def wants(candidate: Candidate) -> bool:
         """What makes layers, transforms or optimizes, where equinox is imported."""
-        return not candidate.unit.calls.isdisjoint(_CALLS) and _may_see_equinox(candidate.module)
+        return not candidate.unit.calls.isdisjoint(_CALLS) and _may_see_equinox(
+            candidate.module.outline.imported_modules
+        )
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what goes into transformations and optimizers."""
-        if not _may_see_equinox(code.place.module):
+        if not _may_see_equinox(code.place.module.outline.imported_modules):
             return
         for event in code.events:
             if isinstance(event, Cross) and event.static is False:
@@ -150,9 +153,9 @@ def _made_layer(tree: Expr, code: CodeRead, evaluator: Evaluator) -> str | None:
     return _layer(made, evaluator) if isinstance(made, Instance) and made.exact else None
 
 
-def _may_see_equinox(module: Module) -> bool:
+@lru_cache(maxsize=8)
+def _may_see_equinox(imported: Imports) -> bool:
     """Whether a module imports equinox; one without imports is not asked for them."""
-    imported = module.outline.imported_modules
     return not imported or any(name.partition(".")[0] == "equinox" for _, name in imported)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -84,124 +84,126 @@ def place_of(at: Any) -> Span:
     return Span(*at) if isinstance(at, tuple) else span_of(at)
 
 
-#: Says where a node stands: its range, or the node itself.
-Locate: TypeAlias = Callable[[Any], Any]
+def from_ast(node: ast.expr, as_node: bool = False, depth: int = 0) -> Expr:
+    """Translate an `ast` expression; what is nested deeper than `MAX_DEPTH` becomes `Other`.
 
-
-def from_ast(node: ast.expr, at: Locate = span_of, depth: int = 0) -> Expr:
-    """Translate an `ast` expression; what is nested deeper than `MAX_DEPTH` becomes `Other`."""
+    The `at` of each part is its range, or with `as_node` the node itself.
+    """
+    place = node if as_node else span_of(node)
     if depth > MAX_DEPTH:
-        return Other(at(node), "deep", ())
-    return _TRANSLATIONS.get(type(node), _other)(node, at, depth + 1)
+        return Other(place, "deep", ())
+    return _TRANSLATIONS.get(type(node), _other)(node, place, as_node, depth + 1)
 
 
-def _other(node: Any, at: Locate, d: int) -> Expr:
-    parts = tuple(from_ast(c, at, d) for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr))
-    return Other(at(node), type(node).__name__, parts)
+def _other(node: Any, place: Any, n: bool, d: int) -> Expr:
+    parts = tuple(from_ast(c, n, d) for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr))
+    return Other(place, type(node).__name__, parts)
 
 
-def _name(node: Any, at: Locate, d: int) -> Expr:
-    return Name(at(node), node.id)
+def _at(node: Any, as_node: bool) -> Any:
+    return node if as_node else span_of(node)
 
 
-def _attribute(node: Any, at: Locate, d: int) -> Expr:
-    return Attribute(at(node), from_ast(node.value, at, d), node.attr)
+def _name(node: Any, place: Any, n: bool, d: int) -> Expr:
+    return Name(place, node.id)
 
 
-def _constant(node: Any, at: Locate, d: int) -> Expr:
-    return constant(at(node), node.value)
+def _attribute(node: Any, place: Any, n: bool, d: int) -> Expr:
+    return Attribute(place, from_ast(node.value, n, d), node.attr)
 
 
-def _call(node: Any, at: Locate, d: int) -> Expr:
+def _constant(node: Any, place: Any, n: bool, d: int) -> Expr:
+    return constant(place, node.value)
+
+
+def _call(node: Any, place: Any, n: bool, d: int) -> Expr:
     arguments = [
-        Argument(at(a), from_ast(a.value, at, d), None, "*")
+        Argument(_at(a, n), from_ast(a.value, n, d), None, "*")
         if type(a) is ast.Starred
-        else Argument(at(a), from_ast(a, at, d))
+        else Argument(_at(a, n), from_ast(a, n, d))
         for a in node.args
     ]
     for keyword in node.keywords:
-        value = from_ast(keyword.value, at, d)
-        arguments.append(Argument(at(keyword), value, keyword.arg, "**" if keyword.arg is None else ""))
-    return Call(at(node), from_ast(node.func, at, d), tuple(arguments))
+        value = from_ast(keyword.value, n, d)
+        arguments.append(Argument(_at(keyword, n), value, keyword.arg, "**" if keyword.arg is None else ""))
+    return Call(place, from_ast(node.func, n, d), tuple(arguments))
 
 
-def _subscript(node: Any, at: Locate, d: int) -> Expr:
-    return Subscript(at(node), from_ast(node.value, at, d), from_ast(node.slice, at, d))
+def _subscript(node: Any, place: Any, n: bool, d: int) -> Expr:
+    return Subscript(place, from_ast(node.value, n, d), from_ast(node.slice, n, d))
 
 
-def _display(node: Any, at: Locate, d: int) -> Expr:
-    return Display(at(node), _DISPLAYS[type(node)], tuple([from_ast(e, at, d) for e in node.elts]))
+def _display(node: Any, place: Any, n: bool, d: int) -> Expr:
+    return Display(place, _DISPLAYS[type(node)], tuple([from_ast(e, n, d) for e in node.elts]))
 
 
-def _dict(node: Any, at: Locate, d: int) -> Expr:
-    keys = tuple([None if k is None else from_ast(k, at, d) for k in node.keys])
-    return DictDisplay(at(node), keys, tuple([from_ast(v, at, d) for v in node.values]))
+def _dict(node: Any, place: Any, n: bool, d: int) -> Expr:
+    keys = tuple([None if k is None else from_ast(k, n, d) for k in node.keys])
+    return DictDisplay(place, keys, tuple([from_ast(v, n, d) for v in node.values]))
 
 
-def _binary(node: Any, at: Locate, d: int) -> Expr:
-    return Binary(at(node), _BINARY[type(node.op)], from_ast(node.left, at, d), from_ast(node.right, at, d))
+def _binary(node: Any, place: Any, n: bool, d: int) -> Expr:
+    return Binary(place, _BINARY[type(node.op)], from_ast(node.left, n, d), from_ast(node.right, n, d))
 
 
-def _unary(node: Any, at: Locate, d: int) -> Expr:
-    return Unary(at(node), _UNARY[type(node.op)], from_ast(node.operand, at, d))
+def _unary(node: Any, place: Any, n: bool, d: int) -> Expr:
+    return Unary(place, _UNARY[type(node.op)], from_ast(node.operand, n, d))
 
 
-def _bool_op(node: Any, at: Locate, d: int) -> Expr:
-    place, word = at(node), "and" if type(node.op) is ast.And else "or"
-    result = from_ast(node.values[0], at, d)
+def _bool_op(node: Any, place: Any, n: bool, d: int) -> Expr:
+    word = "and" if type(node.op) is ast.And else "or"
+    result = from_ast(node.values[0], n, d)
     for value in node.values[1:]:
-        result = BoolOp(place, word, result, from_ast(value, at, d))
+        result = BoolOp(place, word, result, from_ast(value, n, d))
     return result
 
 
-def _compare(node: Any, at: Locate, d: int) -> Expr:
+def _compare(node: Any, place: Any, n: bool, d: int) -> Expr:
     ops = tuple([_COMPARE[type(op)] for op in node.ops])
-    return Compare(at(node), from_ast(node.left, at, d), ops, tuple([from_ast(c, at, d) for c in node.comparators]))
+    return Compare(place, from_ast(node.left, n, d), ops, tuple([from_ast(c, n, d) for c in node.comparators]))
 
 
-def _conditional(node: Any, at: Locate, d: int) -> Expr:
-    return Conditional(at(node), from_ast(node.test, at, d), from_ast(node.body, at, d), from_ast(node.orelse, at, d))
+def _conditional(node: Any, place: Any, n: bool, d: int) -> Expr:
+    return Conditional(place, from_ast(node.test, n, d), from_ast(node.body, n, d), from_ast(node.orelse, n, d))
 
 
-def _lambda(node: Any, at: Locate, d: int) -> Expr:
+def _lambda(node: Any, place: Any, n: bool, d: int) -> Expr:
     args = node.args
     params = tuple([a.arg for a in (*args.posonlyargs, *args.args)])
     other_params = tuple([a.arg for a in (*args.kwonlyargs, args.vararg, args.kwarg) if a is not None])
-    defaults = tuple([from_ast(v, at, d) for v in (*args.defaults, *args.kw_defaults) if v is not None])
-    return Lambda(at(node), params, from_ast(node.body, at, d), defaults, other_params)
+    defaults = tuple([from_ast(v, n, d) for v in (*args.defaults, *args.kw_defaults) if v is not None])
+    return Lambda(place, params, from_ast(node.body, n, d), defaults, other_params)
 
 
-def _comprehension(node: Any, at: Locate, d: int) -> Expr:
-    place = at(node)
+def _comprehension(node: Any, place: Any, n: bool, d: int) -> Expr:
     clauses = tuple(
         [
             Clause(
                 place,
-                from_ast(g.target, at, d),
-                from_ast(g.iter, at, d),
-                tuple([from_ast(i, at, d) for i in g.ifs]),
+                from_ast(g.target, n, d),
+                from_ast(g.iter, n, d),
+                tuple([from_ast(i, n, d) for i in g.ifs]),
             )
             for g in node.generators
         ]
     )
     kind = _COMPREHENSIONS[type(node)]
     if kind == "dict":
-        return Comprehension(place, kind, from_ast(node.key, at, d), from_ast(node.value, at, d), clauses)
-    return Comprehension(place, kind, None, from_ast(node.elt, at, d), clauses)
+        return Comprehension(place, kind, from_ast(node.key, n, d), from_ast(node.value, n, d), clauses)
+    return Comprehension(place, kind, None, from_ast(node.elt, n, d), clauses)
 
 
-def _named(node: Any, at: Locate, d: int) -> Expr:
-    return NamedExpr(at(node), from_ast(node.target, at, d), from_ast(node.value, at, d))
+def _named(node: Any, place: Any, n: bool, d: int) -> Expr:
+    return NamedExpr(place, from_ast(node.target, n, d), from_ast(node.value, n, d))
 
 
-def _starred(node: Any, at: Locate, d: int) -> Expr:
-    return Starred(at(node), from_ast(node.value, at, d))
+def _starred(node: Any, place: Any, n: bool, d: int) -> Expr:
+    return Starred(place, from_ast(node.value, n, d))
 
 
-def _slice(node: Any, at: Locate, d: int) -> Expr:
-    place = at(node)
+def _slice(node: Any, place: Any, n: bool, d: int) -> Expr:
     bounds = (node.lower, node.upper, node.step)
-    parts = [Constant(place, None, "NoneType") if b is None else from_ast(b, at, d) for b in bounds]
+    parts = [Constant(place, None, "NoneType") if b is None else from_ast(b, n, d) for b in bounds]
     return Other(place, "Slice", tuple(parts))
 
 
@@ -212,7 +214,7 @@ _COMPREHENSIONS: dict[type[ast.expr], str] = {
     ast.GeneratorExp: "generator",
     ast.DictComp: "dict",
 }
-_TRANSLATIONS: dict[type[ast.expr], Callable[[Any, Locate, int], Expr]] = {
+_TRANSLATIONS: dict[type[ast.expr], Callable[[Any, Any, bool, int], Expr]] = {
     ast.Name: _name,
     ast.Attribute: _attribute,
     ast.Constant: _constant,

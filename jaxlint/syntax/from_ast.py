@@ -46,19 +46,15 @@ def to_body(nodes: Iterable[ast.stmt]) -> Body:
 
 def to_expr(node: ast.expr) -> Expr:
     """Translate an expression; `at` of each part is its node."""
-    return from_ast(node, _itself)
-
-
-def _itself(node: object) -> object:
-    return node
+    return from_ast(node, as_node=True)
 
 
 def _optional(node: ast.expr | None) -> Expr | None:
-    return None if node is None else from_ast(node, _itself)
+    return None if node is None else from_ast(node, as_node=True)
 
 
 def _all(nodes: Iterable[ast.expr]) -> tuple[Expr, ...]:
-    return tuple([from_ast(node, _itself) for node in nodes])
+    return tuple([from_ast(node, as_node=True) for node in nodes])
 
 
 def _do(node: Any) -> Statement:

@@ -21,7 +21,7 @@ from jaxlint.syntax.statements import (
 )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=2048)  # of a long file that is edited, its statements alone, too
 def names_read(body: Body) -> frozenset[str]:
     """The variables that some statements read, change in place or delete, in functions inside too."""
     found: set[str] = set()
