@@ -15,8 +15,8 @@ from jaxlint.rules.base import Rule
 
 #: The files that hold none.
 _NO_RULES = ("__init__.py", "base.py", "plugins.py")
-#: The class statement of a rule, and what kinds of rules it is.
-_RULE = re.compile(r"^class \w+\((?P<kinds>\w*Rule(?:, \w+)*)\):$", re.MULTILINE)
+#: The class statement of a rule, and what kinds of rules it is. What begins with a newline is found the fastest.
+_RULE = re.compile(rb"\nclass \w+\((?P<kinds>\w*Rule(?:, \w+)*)\):\n")
 
 
 def rule_names() -> list[str]:
@@ -31,9 +31,9 @@ def body_rule_names() -> frozenset[str]:
     for name in rule_names():
         for folder in __path__:
             path = os.path.join(folder, f"{name.replace('-', '_')}.py")
-            with open(path, encoding="utf-8") as file:
-                kinds = [match["kinds"] for match in _RULE.finditer(file.read())]
-            if kinds in (["BodyRule"], ["NodeRule"]):
+            with open(path, "rb") as file:
+                kinds = [match["kinds"] for match in _RULE.finditer(file.read().replace(b"\r", b""))]
+            if kinds in ([b"BodyRule"], [b"NodeRule"]):
                 found.add(name)
     return frozenset(found)
 

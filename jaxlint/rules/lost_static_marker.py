@@ -104,13 +104,16 @@ class LostStaticMarker(ClassRule):
             return
         if cls.registered is True and not cls.framework.marks_stay:
             for field in cls.fields:
-                if field.owner == cls.symbol and field.role is Role.LEAF and not _is_meant(field, cls, evaluator):
-                    base = next((c for c in cls.mro[1:] if c.registered and c.field(field.name) is not None), None)
-                    before = base.field(field.name) if base is not None else None
-                    if base is not None and before is not None and before.role is Role.STATIC:
-                        meets = is_seen_to_cross(cls, evaluator) or _has_arrays(cls, evaluator)
-                        confidence = Confidence.HIGH if meets else Confidence.LOW
-                        yield _lost(cls, field, base, confidence, evaluator)
+                if field.owner != cls.symbol or field.role is not Role.LEAF:
+                    continue
+                base = next((c for c in cls.mro[1:] if c.registered and c.field(field.name) is not None), None)
+                before = base.field(field.name) if base is not None else None
+                if base is None or before is None or before.role is not Role.STATIC:
+                    continue
+                if not _is_meant(field, cls, evaluator):
+                    meets = is_seen_to_cross(cls, evaluator) or _has_arrays(cls, evaluator)
+                    confidence = Confidence.HIGH if meets else Confidence.LOW
+                    yield _lost(cls, field, base, confidence, evaluator)
         if not cls.symbol.declaration.conditional_body and _is_constructed(cls):
             for assignment in cls.symbol.declaration.assignments:
                 overridden = _overridden(cls, assignment)

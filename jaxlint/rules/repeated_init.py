@@ -99,11 +99,11 @@ class RepeatedInit(ClassRule, BodyRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the `InitVar`s for which nothing can be passed when an instance is rebuilt."""
-        if cls.registered is not True or cls.unknown_decorator or is_kept_out(cls, evaluator):
+        if cls.registered is not True or cls.unknown_decorator:
             return
-        for field in cls.members:
-            if field.kind is Kind.INIT_VAR and field.owner == cls.symbol and _is_missing(field, cls):
-                yield _missing(field, cls)
+        own = [f for f in cls.members if f.kind is Kind.INIT_VAR and f.owner == cls.symbol and _is_missing(f, cls)]
+        if own and not is_kept_out(cls, evaluator):
+            yield from (_missing(field, cls) for field in own)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Try whether a second run of the constructor changes what the first one made."""

@@ -24,12 +24,13 @@ _IMPORT = re.compile(r"^from[ \t]+(\S+)[ \t]+import[ \t]+(?:[^\n(]*|\([^)]*)\bda
 class Declared(msgspec.Struct, frozen=True):
     """What a text may declare: classes with decorators, and classes with bases that are called like a framework's.
 
-    `registers` says that any class may be made a pytree later.
+    `registers` says that any class may be made a pytree later, `makes_of_subclasses` that so may be those that inherit.
     """
 
     decorated: frozenset[str] = frozenset()
     inheriting: dict[str, frozenset[str]] = {}
     registers: bool = False
+    makes_of_subclasses: bool = False
 
 
 NOTHING = Declared()
@@ -56,7 +57,8 @@ class Reader:
             if _is_decorated(text, indent, start):
                 decorated.add(name)
             inheriting[name] = self._bases.intersection(_WORD.findall(bases))
-        return Declared(frozenset(decorated), inheriting, any(word in text for word in _REGISTERING))
+        registers = any(word in text for word in _REGISTERING)
+        return Declared(frozenset(decorated), inheriting, registers, "__init_subclass__" in text)
 
 
 def _is_decorated(text: str, indent: str, start: int) -> bool:

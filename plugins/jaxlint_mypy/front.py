@@ -259,7 +259,7 @@ class FrontEnd:
         tree = self._modules.get(info.module_name)
         if tree is None or not tree.path or is_known_package(info.module_name):
             return None
-        if not any(self._may_be_pytree(base) for base in info.mro):
+        if not self._may_be_pytree(info) and not any(self._may_make_pytrees(base) for base in info.mro[1:]):
             return None
         module = self.module(tree)
         declaration = self._declaration(info, module)
@@ -314,6 +314,16 @@ class FrontEnd:
             return True
         words = declared.inheriting.get(name, frozenset()) if has_unseen_base(info) else frozenset()
         return not words <= {base.name for base in info.mro[1:]}
+
+    def _may_make_pytrees(self, info: TypeInfo) -> bool:
+        """Whether classes that inherit from one may be pytrees by that."""
+        if not self._may_be_pytree(info):
+            return False
+        declared = self._declaring.get(info.module_name)
+        if declared is None or declared.makes_of_subclasses:
+            return True
+        cls = self.class_of(info)
+        return cls is None or cls.is_pytree
 
     def _declared_in(self, name: str) -> Declared:
         """What a module may declare."""
