@@ -321,7 +321,10 @@ class Resolver:
     # -- bindings ---------------------------------------------------------------------------
 
     def _choose(self, bindings: list[Binding], name: str, module: Module, scope: Scope) -> Symbol:
-        """What a name with several bindings means at the end of its scope, if that can be determined."""
+        """What a name with several bindings means at the end of its scope, if that can be determined.
+
+        A script may import a name anew between its functions, which then mean one or the other.
+        """
         if len(bindings) == 1:
             return self._symbol(bindings[0], name, module, scope)
         candidates = [b for b in bindings if b.guard != "except"] or bindings
@@ -332,7 +335,8 @@ class Resolver:
         if len(candidates) > 1:
             real = [b for b in candidates if not _is_placeholder(b)]
             candidates = real or candidates
-        if scope.kind != "function" and candidates[-1].guard in ("", "try"):
+        anew = scope.kind == "module" and all(isinstance(b, Import) and not b.guard for b in candidates)
+        if scope.kind != "function" and candidates[-1].guard in ("", "try") and not anew:
             candidates = candidates[-1:]
         symbols = [self._symbol(b, name, module, scope) for b in candidates]
         first = symbols[0]

@@ -302,19 +302,19 @@ def _is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:
     if name is None:
         return False
     returned = list(_returned(function))
-    if isinstance(plain(event.value), Array) and event.module is not None:
+    if instance is None and event.module is not None:
         body = evaluator.calls.body_of(FunctionSymbol(event.module, function)) or ()
         if _is_made_anew(name, body):
-            returned = [expr for expr in returned if not isinstance(expr, Name)]
+            returned = [expr for expr in returned if not (isinstance(expr, Name) and expr.id == name)]
     return any(_updates(expr, name) or made_new(expr) for expr in returned)
 
 
-def _is_made_anew(array: str, body: Body) -> bool:
-    """Whether a variable is given an array that may be of another shape or type: what some function makes of it."""
+def _is_made_anew(name: str, body: Body) -> bool:
+    """Whether a variable is given what some function makes of it, which may be of another shape or type."""
     return any(
         isinstance(statement, Assign)
-        and not _updates(statement.value, array)
-        and any(array in target_names(target) for target in statement.targets)
+        and not _updates(statement.value, name)
+        and any(name in target_names(target) for target in statement.targets)
         for statement in walk(body, nested=False)
     )
 
