@@ -35,6 +35,7 @@ def hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:
     if not cls.fields_known:
         return
     declared = {member.name for member in cls.members}
+    constructed = _set_by_constructor(cls)
     for statement in definition.defs.body:
         target = statement.lvalues[0] if isinstance(statement, AssignmentStmt) else None
         variable = target.node if isinstance(target, NameExpr) else None
@@ -45,9 +46,17 @@ def hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:
             statement.new_syntax = False  # what has none is no field to mypy's dataclasses
             # it may be overridden by a property, and must be overridden by something
             variable.is_property = variable.is_abstract_var = True
+            variable.is_settable_property = variable.name in constructed
         elif variable.is_classvar and _inherits_abstract(definition.info, variable.name):
             variable.is_classvar = False  # mypy lets no class variable override what is none
             statement.new_syntax = False
+
+
+def _set_by_constructor(cls: PytreeClass) -> set[str]:
+    """The attributes that `__init__` or `__post_init__` of a class sets."""
+    methods, functions = cls.symbol.declaration.methods, cls.module.outline.functions
+    found = [functions[name] for method in cls.framework.assignable_in for name in methods.get(method, ())]
+    return {assignment.attr for function in found for assignment in function.self_assignments}
 
 
 def _says_abstract(statement: AssignmentStmt) -> bool:

@@ -38,6 +38,7 @@ from jaxlint_mypy.events import EventFeeder, held_by
 from jaxlint_mypy.fields import FIELD_NAMES, default_type, with_keywords
 from jaxlint_mypy.focused import is_known_package
 from jaxlint_mypy.front import FrontEnd, classes_of
+from jaxlint_mypy.given import calls_lambdas, of_calling
 from jaxlint_mypy.internals import class_statement, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.methods import without_others
@@ -70,7 +71,12 @@ _CONTAINERS = frozenset(
     }
 )
 _INDEXED = "jax._src.basearray._IndexUpdateRef"
-_SETS = frozenset({"builtins.set", "builtins.frozenset"})
+#: Constructors that hash what they are given.
+_HASHERS = {
+    "builtins.set": "to be a member of a set",
+    "builtins.frozenset": "to be a member of a set",
+    "builtins.dict": "to be a key of a dict",
+}
 _SET_BY_NAME = {"builtins.setattr": "setattr", "builtins.delattr": "delete"}
 #: Methods that change the number of items.
 _RESIZING = frozenset({"append", "extend", "insert", "remove", "pop", "clear"})
@@ -103,7 +109,7 @@ _SEARCHING = frozenset(
 _BARE = sys.stdlib_module_names
 #: Packages that hold nothing which is asked for here, but for these functions.
 _OF_OTHERS = frozenset({"builtins", "typing", "collections", "functools", "itertools", "math", "re", "os", "abc"})
-_OF_STANDARD = frozenset({"builtins.hash", *_SETS, *_SET_BY_NAME})
+_OF_STANDARD = frozenset({"builtins.hash", *_HASHERS, *_SET_BY_NAME})
 _ABOUT_FUNCTIONS = frozenset({"function", "function_signature"})
 _REPLACING = frozenset({"dataclasses.replace", "copy.replace"})
 _SUBCLASSED = "__init_subclass__"
@@ -385,10 +391,12 @@ class Hooks:
             self._mutate(name, ctx)
         self.types_only.searched(ctx, name)
 
-    def _make_set(self, ctx: FunctionContext) -> None:
+    def _make_hashed(self, what: str, ctx: FunctionContext) -> None:
         made = get_proper_type(ctx.default_return_type)
-        if isinstance(made, Instance) and made.args and ctx.args and ctx.args[0]:
-            self.types_only.hash(ctx, made.args[0], "to be a member of a set")
+        given = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
+        is_copy = isinstance(given, Instance) and given.type.has_readable_member("keys")
+        if isinstance(made, Instance) and made.args and given is not None and not is_copy:
+            self.types_only.hash(ctx, made.args[0], what)
 
     def function(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, and constructors."""
@@ -397,8 +405,8 @@ class Hooks:
     def _function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname == "builtins.hash":
             return partial(self._on_function, lambda ctx: self.types_only.hashed(ctx, "`hash`"))
-        if fullname in _SETS:
-            return partial(self._on_function, self._make_set)
+        if fullname in _HASHERS:
+            return partial(self._on_function, partial(self._make_hashed, _HASHERS[fullname]))
         if fullname in _SET_BY_NAME:
             return partial(self._on_function, partial(self._set_by_name, _SET_BY_NAME[fullname]))
         name = self.front.canonical(fullname)
@@ -426,6 +434,8 @@ class Hooks:
         """The functions that declare fields or copy, and constructors that take a mapping."""
         if fullname in _REPLACING:
             return of_replace if fullname == "dataclasses.replace" else partial(of_copy, self.front)
+        if calls_lambdas(fullname):
+            return partial(of_calling, self.front, fullname.rpartition(".")[2])
         if fullname.rpartition(".")[2] in FIELD_NAMES:
             name = self.front.canonical(fullname)
             return with_keywords if name in FIELD_FUNCTIONS and name != "dataclasses.field" else None

@@ -38,6 +38,7 @@ _NUMBERS = frozenset(f"builtins.{name}" for name in SCALARS - {"str", "bytes", "
 #: What any number or array is an instance of, as far as a program knows these classes.
 _NUMERIC = ("builtins.complex", "jax._src.basearray.Array", "numpy.ndarray", "numpy.generic")
 _INIT_VAR = "dataclasses.InitVar"
+_FROZEN_DICT = "flax.core.frozen_dict.FrozenDict"
 _MAX_DEPTH = 4
 Parameters = list[tuple[str, ArgKind, Type]]
 
@@ -92,8 +93,8 @@ def field_type(receiver: Instance, name: str) -> Type:
     symbol = owner.names.get(name)
     if symbol is None or not isinstance(symbol.node, nodes.Var) or symbol.type is None:
         return ANY
-    if owner.fullname == TRAIN_STATE or has_placeholder(symbol.type):
-        return ANY  # `params` of flax is annotated as a FrozenDict, and is a plain dict nearly everywhere
+    if owner.fullname == TRAIN_STATE or has_placeholder(symbol.type) or _is_frozen_dict(symbol.type):
+        return ANY
     typ = expand_type_by_instance(symbol.type, map_instance_to_supertype(receiver, owner))
     if owner.self_type is not None:
         typ = expand_type(typ, {owner.self_type.id: receiver})
@@ -101,6 +102,13 @@ def field_type(receiver: Instance, name: str) -> Type:
     if isinstance(proper, Instance) and proper.type.fullname == _INIT_VAR:
         return proper.args[0] if proper.args else ANY
     return typ
+
+
+def _is_frozen_dict(typ: Type) -> bool:
+    """Whether a field is annotated as flax's FrozenDict: that is what `init` returned once, and returns no more."""
+    proper = get_proper_type(typ)
+    items = map(get_proper_type, proper.items) if isinstance(proper, UnionType) else [proper]
+    return any(isinstance(item, Instance) and item.type.fullname == _FROZEN_DICT for item in items)
 
 
 def _init_var_type(receiver: Instance, name: str) -> Type:

@@ -47,7 +47,7 @@ def of_compiled(front: FrontEnd, ctx: MethodContext) -> Type:
     typ = get_proper_type(function.type) if function is not None else None
     if not isinstance(typ, CallableType) or has_type_vars(typ.ret_type):
         return ctx.default_return_type
-    return _pytrees(front, typ.ret_type)
+    return pytrees_in(front, typ.ret_type)
 
 
 def _function(checker: TypeChecker, called: Expression) -> FuncDef | None:
@@ -66,15 +66,15 @@ def _function(checker: TypeChecker, called: Expression) -> FuncDef | None:
     return node if isinstance(node, FuncDef) else None
 
 
-def _pytrees(front: FrontEnd, typ: Type) -> Type:
+def pytrees_in(front: FrontEnd, typ: Type) -> Type:
     """A type in which all but pytree classes, and tuples of them, is left open."""
     proper = get_proper_type(typ)
     if isinstance(proper, NoneType) or (isinstance(proper, Instance) and _is_pytree(front, proper)):
         return proper
     if isinstance(proper, UnionType):
-        return make_simplified_union([_pytrees(front, item) for item in proper.items])
+        return make_simplified_union([pytrees_in(front, item) for item in proper.items])
     if isinstance(proper, TupleType) and proper.partial_fallback.type.fullname == "builtins.tuple":
-        items = [_pytrees(front, item) for item in proper.items]
+        items = [pytrees_in(front, item) for item in proper.items]
         return (
             _UNSAID
             if all(isinstance(get_proper_type(item), AnyType) for item in items)

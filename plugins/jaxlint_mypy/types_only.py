@@ -9,7 +9,7 @@ from mypy import nodes
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
 from mypy.literals import literal_hash
-from mypy.nodes import CallExpr, ComparisonExpr, Context, Expression, MemberExpr, TypeInfo
+from mypy.nodes import CallExpr, ComparisonExpr, Context, Expression, MemberExpr, NameExpr, TypeInfo
 from mypy.plugin import CheckerPluginInterface, FunctionContext, MethodContext, SemanticAnalyzerPluginInterface
 from mypy.types import AnyType, Instance, NoneType, TupleType, Type, UnionType, get_proper_type
 
@@ -24,10 +24,11 @@ from jaxlint.rules.base import Problem, Rule
 from jaxlint.rules.frozen_assignment import FrozenAssignment
 from jaxlint.rules.mutated_static_value import MutatedStaticValue
 from jaxlint.rules.replace_unknown_field import ReplaceUnknownField
+from jaxlint.syntax.names_read import names_inside
 from jaxlint_mypy import codes
 from jaxlint_mypy.codes import code_of
 from jaxlint_mypy.events import EventFeeder
-from jaxlint_mypy.exprs import span_of
+from jaxlint_mypy.exprs import span_of, to_expr
 from jaxlint_mypy.internals import class_body
 from jaxlint_mypy.parameters import field_type, filled, instance_of
 from jaxlint_mypy.values import ARRAYS
@@ -114,7 +115,9 @@ class TypesOnly:
     def compared(self, ctx: MethodContext, operator: str) -> None:
         """`a == b`, `a != b` where both hold arrays."""
         left, right = self._holder(ctx.type, "compare"), self._holder(_argument(ctx, 0), "compare")
-        if left is None or right is None or left[0] is not right[0] or _is_itself(ctx.context):
+        if left is None or right is None or left[0] is not right[0]:
+            return
+        if _is_itself(ctx.context) or self._may_share(ctx):
             return
         cls, array = left
         last = last_compared(cls)
@@ -122,6 +125,17 @@ class TypesOnly:
         holds = self.front.model.target.holds(EQ_GIVES_LAST) if gives_last else False
         if not holds:
             self._unequal(ctx, cls, array, f"`{operator}`", "" if holds is False else EQ_GIVES_LAST.before)
+
+    def _may_share(self, ctx: MethodContext) -> bool:
+        """Whether an attribute of two objects may be one instance, for one of the objects was made of the other one."""
+        operands = ctx.context.operands if isinstance(ctx.context, ComparisonExpr) else []
+        attributes = [one for one in operands if isinstance(one, MemberExpr)]
+        members = [(one.name, one.expr.name) for one in attributes if isinstance(one.expr, NameExpr)]
+        if len(members) != 2 or members[0][0] != members[1][0] or not isinstance(ctx.api, TypeChecker):
+            return False
+        given, (one, other) = self.feeder.code(ctx.api)[1].given, (owner for _, owner in members)
+        makers = ((one, other), (other, one))
+        return any(source in names_inside(to_expr(value)) for made, source in makers for value in given(made))
 
     def _is_asked(self, ctx: MethodContext) -> bool:
         """Whether a statement asks for the truth value of a comparison."""

@@ -407,6 +407,20 @@ Path()  # E: abstract
 Line(0.0, end=2.0)  # E: unknown
 Unit(0.0)  # E: unknown
 """,
+    "abstract_checked": "# only: equinox"
+    + """
+class Cut(eqx.Module):
+    low: eqx.AbstractVar[float]
+    high: eqx.AbstractVar[float]
+    def __post_init__(self) -> None:
+        self.low, self.high = eqx.error_if((self.low, self.high), self.low > self.high, "order")
+class Half(Cut):
+    low: float = 0.0
+    high: float = 0.5
+print(Half().high, Half(0.1).low)
+Cut()  # E: abstract
+Half(end=2.0)  # E: unknown
+""",
     "abstract_variable": "# only: equinox"
     + """
 class Abstract(eqx.Module):
