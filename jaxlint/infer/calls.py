@@ -374,7 +374,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         passed = passed or Passed([], {})
         result = self._returned(function, passed)
         overrides = self._overrides(function)
-        if len(overrides) > _MAX_OVERRIDES:
+        if overrides is None:
             return UNKNOWN
         declared = function.symbol.declaration.returns is not None
         for override in overrides:
@@ -392,18 +392,19 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         """What a function returns that is called with `positional`."""
         return self.returned(function, Passed(positional, {}))
 
-    def _overrides(self, function: FunctionValue) -> list[FunctionValue]:
-        """The methods of subclasses that may be called instead."""
+    def _overrides(self, function: FunctionValue) -> list[FunctionValue] | None:
+        """The methods of subclasses that may be called instead; None if they are many."""
         receiver = plain(function.receiver) if function.receiver is not None else None
         if not isinstance(receiver, (Instance, ClassObject)) or receiver.exact or function.inherited:
             return []
         name = function.symbol.declaration.name
+        classes = self.model.overriding(receiver.cls, name, _MAX_OVERRIDES)
+        if classes is None:
+            return None
         found: list[FunctionValue] = []
-        for cls in self.model.subclasses(receiver.cls):
-            qualnames = cls.symbol.declaration.methods.get(name)
-            if qualnames:
-                symbol = FunctionSymbol(cls.module, cls.module.outline.functions[qualnames[-1]])
-                found.append(FunctionValue(symbol, type(receiver)(cls, False)))
+        for cls in classes:
+            declaration = cls.module.outline.functions[cls.symbol.declaration.methods[name][-1]]
+            found.append(FunctionValue(FunctionSymbol(cls.module, declaration), type(receiver)(cls, False)))
         return found
 
     def _returned(self, function: FunctionValue, passed: Passed) -> Value:

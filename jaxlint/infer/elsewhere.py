@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -28,16 +26,14 @@ from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.symbols.outline import Function, Import
+from jaxlint.symbols.names_used import NamesUsed
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.paths import is_test_file
-from jaxlint.syntax.source import Unreadable
 
 #: Of how many modules the calls are read for one module.
 _MOST_HOMES = 8
 
 _TESTS = frozenset({"test", "tests", "testing"})
-#: Finds the name of what a `partial` is made of.
-_BOUND = re.compile(r"\bpartial\(\s*(?:\w+\.)*(\w+)")
 #: What the calls in a module pass for the parameters of a function; None where they do not agree, or nothing is known.
 Told = Mapping[str, "Value | None"]
 
@@ -55,7 +51,6 @@ class CallsElsewhere:
     def __init__(self, model: PytreeModel, listener: Callable[[], Listener]) -> None:
         self.model = model
         self._listener = listener
-        self._named: dict[str, frozenset[str]] = {}
         self._around: dict[str, Sequence[Module]] = {}
 
     def passed(self, functions: Iterable[FunctionSymbol], module: Module) -> dict[Key, dict[str, Value]]:
@@ -74,9 +69,9 @@ class CallsElsewhere:
         agreed = {key: _agreed(several) for key, several in told.items()}
         return {key: found for key, found in agreed.items() if any(map(is_informative, found.values()))}
 
-    def named(self, module: Module) -> frozenset[str]:
-        """The names that the modules which may call functions of a module know of."""
-        return frozenset[str]().union(*map(self._names, self._homes(module)))
+    def named(self, names: Collection[str], module: Module) -> set[str]:
+        """Those of some names of functions of a module that the modules which may call them know of."""
+        return {name for name in names if any(name in home.names_used.known for home in self._homes(module))}
 
     def _calling(self, symbol: FunctionSymbol) -> Sequence[Module]:
         """The modules that may call a function; none if they are many, or if one puts something else in its place."""
@@ -84,9 +79,10 @@ class CallsElsewhere:
         owner = (symbol.declaration.owner or "").rpartition(".")[2]
         found: list[Module] = []
         for home in self._homes(module):
-            if any(path.rpartition(".")[2] == name for path in home.outline.attributes_set):
+            used = home.names_used
+            if name in used.attributes_set:
                 return []
-            if name in self._names(home) and (owner in self._names(home) if owner else _has(name, module, home)):
+            if name in used.known and (owner in used.known if owner else _has(name, module, used)):
                 found.append(home)
         return found if len(found) <= _MOST_HOMES else []
 
@@ -105,24 +101,10 @@ class CallsElsewhere:
                     if other.path not in seen and not _is_test(other):
                         seen.add(other.path)
                         found.append(other)
-                        if other.is_package or other.outline.star_imports:
+                        if other.is_package or other.names_used.has_star_imports:
                             pending.append(other)
             self._around[module.path] = found
         return self._around[module.path]
-
-    def _names(self, module: Module) -> frozenset[str]:
-        """The names that a module calls, imports, or gives to `partial` or what may be a transformation."""
-        if module.path not in self._named:
-            outline = module.outline
-            found = set[str]().union(*(unit.calls for unit in outline.units))
-            found.update(binding.name or "" for _, binding in imports_in(module))
-            for one in outline.applying:
-                found.update(getattr(argument.value, "attr", "") for argument in one.call.args)
-            if "partial" in found:
-                with suppress(Unreadable):
-                    found.update(_BOUND.findall(module.source.text))
-            self._named[module.path] = frozenset(found)
-        return self._named[module.path]
 
 
 def called_as(symbol: FunctionSymbol) -> str:
@@ -132,22 +114,15 @@ def called_as(symbol: FunctionSymbol) -> str:
     return (function.owner or "").rpartition(".")[2] if is_constructor else function.name
 
 
-def _has(name: str, module: Module, home: Module) -> bool:
-    """Whether a module has a function of another one by its name, or by that of its module or of a package."""
-    modules = frozenset(module.name.split("."))
-    return bool(home.outline.star_imports) or any(
-        binding.name == name or (binding.name or binding.module.rpartition(".")[2]) in modules
-        for _, binding in imports_in(home)
+def _has(name: str, module: Module, used: NamesUsed) -> bool:
+    """Whether who uses these names has a function of a module by its name, or by that of its module or of a package."""
+    packages = module.name.split(".")
+    return (
+        used.has_star_imports
+        or name in used.imported
+        or not used.imported.isdisjoint(packages)
+        or not used.modules.isdisjoint(packages)
     )
-
-
-def imports_in(module: Module) -> Iterator[tuple[str, Import]]:
-    """What the imports in a module bind, in functions, too, by which names."""
-    for scope in module.outline.scopes.values():
-        for name, bindings in scope.bindings.items():
-            for binding in bindings:
-                if type(binding) is Import:
-                    yield name, binding
 
 
 def _is_test(module: Module) -> bool:

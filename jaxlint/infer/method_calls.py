@@ -60,7 +60,7 @@ class MethodCalls:
     def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
         raise NotImplementedError
 
-    def _overrides(self, function: FunctionValue) -> list[FunctionValue]:
+    def _overrides(self, function: FunctionValue) -> list[FunctionValue] | None:
         raise NotImplementedError
 
     def _has_no_effect(self, symbol: FunctionSymbol) -> bool:
@@ -87,14 +87,17 @@ class MethodCalls:
             return
         declaration = func.symbol.declaration
         receiver = plain(func.receiver) if func.receiver is not None else None
+        overrides = self._overrides(func)
+        if overrides is None:
+            return
         if isinstance(receiver, Instance) and isinstance(call.func, Attribute):
             if all(self._keeps_return_value(d, func.symbol) for d in declaration.decorators):
-                if self._copies_receiver(func) and all(map(self._copies_receiver, self._overrides(func))):
+                if all(map(self._copies_receiver, (func, *overrides))):
                     self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()))
                     return
         passed = {} if call.has_star else self._passed_instances(func, call, values)
         copied = self._copied_parameter(func, passed)
-        if copied is None or any(self._copied_parameter(method, passed) != copied for method in self._overrides(func)):
+        if copied is None or any(self._copied_parameter(method, passed) != copied for method in overrides):
             return
         index, cls = copied
         beside = any(isinstance(value, Display) for value in func.symbol.declaration.return_values)

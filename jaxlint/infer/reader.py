@@ -13,7 +13,7 @@ from jaxlint.infer.applied import Applied
 from jaxlint.infer.call_sites import CallSites
 from jaxlint.infer.calls import CallEvaluator
 from jaxlint.infer.declarations import Declarations
-from jaxlint.infer.elsewhere import CallsElsewhere, Told, imports_in
+from jaxlint.infer.elsewhere import CallsElsewhere, Told
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Event, Place
@@ -30,6 +30,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.symbols.bodies import shows_body
+from jaxlint.symbols.names_used import imports_in
 from jaxlint.symbols.outline import Function, Unit
 from jaxlint.symbols.parsing import read_statements
 from jaxlint.syntax.by_text import ByText
@@ -185,7 +186,7 @@ class ModuleReader:
         read = [event for events in found for event in events if isinstance(event, CodeRead)]
         outer = [f for f in functions.values() if "<locals>" not in f.scope]
         bare = {f.qualname: f for f in outer if self._may_be_given(f, module)}
-        named = self.elsewhere.named(module) if bare and read else frozenset[str]()
+        named = self.elsewhere.named({f.name for f in bare.values()}, module) if read else set[str]()
         called = {name for name, f in bare.items() if f.name in named}
         if not called:
             return []
@@ -262,7 +263,7 @@ class ModuleReader:
     def listen(self, module: Module, functions: Sequence[FunctionSymbol], names: Collection[str]) -> dict[Key, Told]:
         """What a module passes to functions of another one that it calls by some names."""
         self._returns.clear()
-        names = {*names, *(name for name, binding in imports_in(module) if binding.name in names)}
+        names = {*names, *(name for name, binding in imports_in(module.outline) if binding.name in names)}
         try:
             chosen = self.triggers.holding(_rows_naming(names, module.source), module)
         except Unreadable:

@@ -21,6 +21,7 @@ from jaxlint.syntax.source import Source, Unreadable
 
 if TYPE_CHECKING:
     from jaxlint.symbols.edited_outline import EditedOutline
+    from jaxlint.symbols.names_used import NamesUsed
     from jaxlint.symbols.outline import Outline
     from jaxlint.symbols.trees import Trees
 
@@ -48,6 +49,7 @@ class Module:
         self._edited: EditedOutline | None = None
         #: What it gives to calls that may register a class, once asked for (`PytreeModel.registering_calls`).
         self.registering_calls: tuple[frozenset[str] | None, ...] | None = None
+        self._names_used: NamesUsed | None = None
         #: What it imports, if that is known already.
         self.known_imports: Imports | None = None
         #: Whether the store has the outline.
@@ -112,8 +114,17 @@ class Module:
             self.problem, self.known_imports = facts.unreadable, facts.imports
         return self.known_imports
 
+    @property
+    def names_used(self) -> NamesUsed:
+        """By which names it may know of functions of other modules, who ask for that again and again."""
+        if self._names_used is None:
+            from jaxlint.symbols.names_used import names_used
+
+            self._names_used = names_used(self.outline, lambda: self.source.text)
+        return self._names_used
+
     def forget_outline(self) -> None:
-        """Drop the outline if the store can give it again; what it imports is still known."""
+        """Drop the outline if the store can give it again; what it imports, and the names it uses, are still known."""
         if self._is_stored and not self._is_given:
             vars(self).pop("outline", None)
 

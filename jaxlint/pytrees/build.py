@@ -260,6 +260,15 @@ class PytreeModel:
         found = [self._class_of(key, self.project.reach(key[0], cls.module)) for key in keys]
         return [subclass for subclass in found if subclass is not None]
 
+    def overriding(self, cls: PytreeClass, method: str, most: int) -> list[PytreeClass] | None:
+        """Those of them that have a method of that name of their own; None if there are more than `most`."""
+        keys = self.project_index.subclasses.get(cls.symbol.key, ())
+        modules = {key: self.project.reach(key[0], cls.module) for key in keys}
+        having = [key for key, module in modules.items() if method in module.names_used.methods.get(key[1], ())]
+        if len(having) > most:
+            return None
+        return [found for key in having if (found := self._class_of(key, modules[key])) is not None]
+
     def family(self, cls: PytreeClass, *, exact: bool = False) -> tuple[PytreeClass, ...]:
         """The classes that an instance may be of: `cls` and, unless it is exact, the visible ones that inherit it."""
         return (cls,) if exact else (cls, *self.subclasses(cls))

@@ -137,14 +137,13 @@ class UnannotatedField(ClassRule, EventRule):
             cls, exact, names = event.receiver.cls, event.receiver.exact, [event.attr]
             if not _is_lost(event):
                 return
-        candidates = [cls] if exact else [cls, *event.place.subclasses(cls)]
         for name in names:
             owner, assignment = cls.class_attributes.get(name, (None, None))
             if owner is None or assignment is None or owner.module is not event.place.module:
                 continue
             if _holds_state(owner, assignment, evaluator) or not _is_plain_value(owner, assignment, evaluator):
                 continue  # reported at the class, or no value that could be a field's
-            if any(_may_have(c, name) for c in candidates):
+            if any(_may_have(c, name) for c in ((cls,) if exact else (cls, *event.place.subclasses(cls)))):
                 continue
             problem = _assigned(owner, assignment) if isinstance(event, AssignAttribute) else _passed(owner, assignment)
             yield replace(problem, fix=_annotating(owner, assignment, evaluator))

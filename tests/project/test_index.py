@@ -20,6 +20,7 @@ from jaxlint.linter.storage import Storage
 from jaxlint.project.index import ProjectIndex, StoredIndex
 from jaxlint.project.modules import Module
 from jaxlint.symbols import facts
+from jaxlint.symbols.outline import Outline
 from tests.small_project import BOTH, STEP, found, write_project
 
 FIXTURES = sorted((Path(__file__).parent.parent.parent / "fixtures").rglob("*.py"))
@@ -157,6 +158,60 @@ def test_a_project_that_does_not_fit_into_memory(tmp_path: Path, budget: int, mo
     monkeypatch.setattr(Checker, "_start", noted)
     assert check_paths([str(tmp_path)]).findings == expected
     assert len(started) >= (len(files) if budget == 0 else 2)
+
+
+#: Each imports the package, which imports them all: each may be given what any other one has made.
+PART = """
+import ring
+from ring.base import Base
+
+
+class Part{i}(Base):
+    def scaled{i}(self, by):
+        return self.replace(x=self.x * by)
+
+
+def step{i}(part):
+    return part.scaled{i}(2.0)
+
+
+def run(part: Base):
+    part.scaled(2.0)
+    return ring.step{next}(part).scaled(3.0)
+"""
+
+
+def outlines_read(folder: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many outlines are read again in a project of which nothing stays in memory."""
+    package = folder / "ring"
+    package.mkdir(parents=True)
+    base = "from flax import struct\nimport jax\n\n\nclass Base(struct.PyTreeNode):\n    x: jax.Array\n"
+    (package / "base.py").write_text(base + "\n    def scaled(self, by):\n        return self.replace(x=self.x * by)\n")
+    (package / "__init__.py").write_text("".join(f"from ring.part{i} import step{i}\n" for i in range(size)))
+    for i in range(size):
+        (package / f"part{i}.py").write_text(PART.format(i=i, next=(i + 1) % size))
+    monkeypatch.setattr(facts, "_OUTLINES_IN_MEMORY", 0)
+    monkeypatch.setattr(storage, "_ALL_IN_MEMORY", -1)
+    read: list[facts.Facts] = []
+    outline = facts.FactsStore.outline
+
+    def noted(store: facts.FactsStore, of: facts.Facts) -> Outline | None:
+        read.append(of)
+        return outline(store, of)
+
+    with monkeypatch.context() as patching:
+        patching.setattr(facts.FactsStore, "outline", noted)
+        assert {f.code for f in check_paths([str(folder)]).findings} == {"JAX403"}
+    return len(read)
+
+
+def test_what_is_asked_of_all_modules_does_not_read_their_outlines_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read of a large project grows with its size, not with its square."""
+    few, many = (outlines_read(tmp_path / str(size), size, monkeypatch) for size in (10, 40))
+    assert few >= 10
+    assert many < 6 * few
 
 
 def test_a_full_disk_costs_memory_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

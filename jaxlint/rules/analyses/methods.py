@@ -32,8 +32,7 @@ def own_methods(cls: PytreeClass) -> list[Function]:
 
 def is_overridden(name: str, instance: Instance, evaluator: Evaluator) -> bool:
     """Whether an instance may be of a subclass that has a method of its own of that name."""
-    below = () if instance.exact else evaluator.model.subclasses(instance.cls)
-    return any(name in cls.symbol.declaration.methods for cls in below)
+    return not instance.exact and evaluator.model.overriding(instance.cls, name, 0) is None
 
 
 def run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:

@@ -53,9 +53,12 @@ def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
 def unknown_keywords(update: Replace) -> list[KeywordValue]:
     """The keywords that neither the class nor any visible subclass accepts."""
     cls = update.receiver.cls
+    own = accepted_keywords(cls)
+    if own is None or not cls.is_pytree or all(keyword.name in own for keyword in update.keywords):
+        return []  # which is so nearly always, whatever inherits
     accepted = [accepted_keywords(c) for c in update.place.family(update.receiver)]
     known = frozenset().union(*(a for a in accepted if a is not None))
-    if None in accepted or not cls.is_pytree:
+    if None in accepted:
         return []
     if not update.receiver.exact and not known:
         return []  # an annotation that stands for whatever state there is

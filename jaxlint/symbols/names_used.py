@@ -1,0 +1,65 @@
+"""The names that a module uses and declares, of which others ask again and again: they outlive its outline."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from jaxlint.symbols.outline import Import, Outline
+from jaxlint.syntax.source import Unreadable
+
+#: Finds the name of what a `partial` is made of.
+_BOUND = re.compile(r"\bpartial\(\s*(?:\w+\.)*(\w+)")
+
+
+class NamesUsed(NamedTuple):
+    """By which names a module may know of the functions of others, without what they are attributes of."""
+
+    #: What it calls, imports, or gives to `partial` or what may be a transformation.
+    known: frozenset[str]
+    #: What it imports from modules.
+    imported: frozenset[str]
+    #: The modules that it imports.
+    modules: frozenset[str]
+    #: The attributes that it assigns outside of functions.
+    attributes_set: frozenset[str]
+    has_star_imports: bool
+    #: The methods of its classes, by qualified name.
+    methods: Mapping[str, frozenset[str]]
+
+
+def names_used(outline: Outline, text: Callable[[], str]) -> NamesUsed:
+    """What a module with this outline uses and declares; its text is seldom asked for, and may raise `Unreadable`."""
+    bindings = [binding for _, binding in imports_in(outline)]
+    imported = _interned({binding.name for binding in bindings if binding.name})
+    known = imported.union(*(unit.calls for unit in outline.units))
+    for one in outline.applying:
+        known = known.union(getattr(argument.value, "attr", "") for argument in one.call.args)
+    if "partial" in known:
+        with suppress(Unreadable):
+            known = known.union(_BOUND.findall(text()))
+    return NamesUsed(
+        _interned(known),
+        imported,
+        _interned({binding.module.rpartition(".")[2] for binding in bindings if not binding.name}),
+        _interned({path.rpartition(".")[2] for path in outline.attributes_set}),
+        bool(outline.star_imports),
+        {sys.intern(name): _interned(cls.methods) for name, cls in outline.classes.items()},
+    )
+
+
+def _interned(names: Iterable[str]) -> frozenset[str]:
+    """The same names, of which a thousand modules that know them hold one."""
+    return frozenset(map(sys.intern, names))
+
+
+def imports_in(outline: Outline) -> Iterator[tuple[str, Import]]:
+    """What the imports in a module bind, in functions, too, by which names."""
+    for scope in outline.scopes.values():
+        for name, bindings in scope.bindings.items():
+            for binding in bindings:
+                if type(binding) is Import:
+                    yield name, binding
