@@ -35,12 +35,12 @@ def names_used(outline: Outline, text: Callable[[], str]) -> NamesUsed:
     """What a module with this outline uses and declares; its text is seldom asked for, and may raise `Unreadable`."""
     bindings = [binding for _, binding in imports_in(outline)]
     imported = _interned({binding.name for binding in bindings if binding.name})
-    known = imported.union(*(unit.calls for unit in outline.units))
+    known = set(imported).union(*(unit.calls for unit in outline.units))
     for one in outline.applying:
-        known = known.union(getattr(argument.value, "attr", "") for argument in one.call.args)
+        known.update(getattr(argument.value, "attr", "") for argument in one.call.args)
     if "partial" in known:
         with suppress(Unreadable):
-            known = known.union(_BOUND.findall(text()))
+            known.update(_BOUND.findall(text()))
     return NamesUsed(
         _interned(known),
         imported,

@@ -73,6 +73,6 @@ def test_judging() -> None:
 
 def test_the_ledger_can_be_read() -> None:
     rows = [line.split("\t") for line in LEDGER.read_text(encoding="utf-8").splitlines()]
-    assert len(read_ledger()) == len({tuple(row[:4]) for row in rows}) > 500
+    assert len(read_ledger()) == len(rows) > 500, "a place is judged twice"
     assert {row[4] for row in rows} <= {"TRUE", "FALSE", "DEBATABLE", "MISS"}
     assert len(pinned()) > 200
