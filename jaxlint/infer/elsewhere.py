@@ -22,10 +22,11 @@ from jaxlint.infer.values import (
     joined,
     plain,
 )
-from jaxlint.project.index import Key
+from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.names_used import NamesUsed
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.paths import is_test_file
@@ -44,6 +45,9 @@ class Listener(Protocol):
     def listen(self, module: Module, functions: Sequence[FunctionSymbol], names: Collection[str]) -> dict[Key, Told]:
         """What a module passes to functions that it calls by some names."""
 
+    def passing(self, module: Module) -> Mapping[Key, TracedBy]:
+        """The classes of what a module passes to transformed functions."""
+
 
 class CallsElsewhere:
     """Asks the modules that import a module what they pass to its functions."""
@@ -52,6 +56,7 @@ class CallsElsewhere:
         self.model = model
         self._listener = listener
         self._around: dict[str, Sequence[Module]] = {}
+        self._passing: dict[str, Mapping[Key, TracedBy]] = {}
 
     def passed(self, functions: Iterable[FunctionSymbol], module: Module) -> dict[Key, dict[str, Value]]:
         """What all calls of functions of a module in other modules agree on, by function and parameter."""
@@ -68,6 +73,16 @@ class CallsElsewhere:
                     told.setdefault(key, []).append(one)
         agreed = {key: _agreed(several) for key, several in told.items()}
         return {key: found for key, found in agreed.items() if any(map(is_informative, found.values()))}
+
+    def passing(self, cls: PytreeClass, checked: Module | None) -> TracedBy | None:
+        """A transformed function to which a module passes instances that knows the module of their class."""
+        homes = [home for home in self._homes(cls.module) if home is not checked]
+        for home in homes if len(homes) <= _MOST_HOMES else ():
+            if home.path not in self._passing:
+                self._passing[home.path] = self._listener().passing(home)
+            if cls.symbol.key in self._passing[home.path]:
+                return self._passing[home.path][cls.symbol.key]
+        return None
 
     def named(self, names: Collection[str], module: Module) -> set[str]:
         """Those of some names of functions of a module that the modules which may call them know of."""

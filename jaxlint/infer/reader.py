@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -25,7 +25,7 @@ from jaxlint.infer.rows import Rows
 from jaxlint.infer.transformed_classes import TracedClasses
 from jaxlint.infer.triggers import Triggers
 from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, Scalar, Value, holds_given, plain, worth_passing
-from jaxlint.project.index import Key
+from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -82,6 +82,7 @@ class ModuleReader:
         self.call_sites = CallSites(model)
         self.calls.note_call = self.call_sites.note
         self.elsewhere = CallsElsewhere(model, self._listener)
+        self.traced.elsewhere = lambda cls: self.elsewhere.passing(cls, self.checked)
         #: Reads the calls in other modules, once that is needed; how many readers listen for others.
         self.listening: ModuleReader | None = None
         self._steps = 0
@@ -122,7 +123,9 @@ class ModuleReader:
 
     def events(self, module: Module) -> list[list[Event]]:
         """What happens in each unit of a module that is worth reading."""
-        chosen = self.triggers.worth_reading(module)
+        return self._events(module, self.triggers.worth_reading(module))
+
+    def _events(self, module: Module, chosen: Sequence[tuple[Unit, Rows]]) -> list[list[Event]]:
         self.start(module, chosen)
         env = Environment(module, "")
         read = [self.read_unit(module, unit, rows, env) for unit, rows in chosen]
@@ -283,6 +286,16 @@ class ModuleReader:
             callers = self.call_sites.uninformed()
             self._ask([module.outline.functions[name] for name in callers if name in module.outline.functions], module)
         return {symbol.key: self.call_sites.told(symbol) for symbol in functions}
+
+    def passing(self, module: Module) -> Mapping[Key, TracedBy]:
+        """The classes of what a module passes to transformed functions."""
+        chosen = self.triggers.passing(module)
+        if not chosen:
+            return {}
+        self._returns.clear()
+        self._events(module, chosen)
+        self.unread.clear()
+        return self.traced.noted
 
     def _applied(self, function: Function) -> tuple[Applied, ...]:
         """What is applied to a function of the module being read."""

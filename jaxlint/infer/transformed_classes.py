@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from jaxlint.infer.applications import Application
 from jaxlint.infer.applied import Applied, rebuilt_parameters
@@ -30,6 +30,8 @@ class TracedClasses:
         self._noted: dict[Key, TracedBy] = {}
         self._replaced: set[Key] = set()
         self._filtered: dict[str, bool] = {}
+        #: What other modules are seen to pass to transformed functions, of a class that this one may not.
+        self.elsewhere: Callable[[PytreeClass], TracedBy | None] = lambda cls: None
 
     def start(self) -> None:
         """Forget what was seen before."""
@@ -51,7 +53,12 @@ class TracedClasses:
 
     def of(self, cls: PytreeClass) -> TracedBy | None:
         """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""
-        return self.declared.get(cls.symbol.key) or self._noted.get(cls.symbol.key)
+        return self.declared.get(cls.symbol.key) or self._noted.get(cls.symbol.key) or self.elsewhere(cls)
+
+    @property
+    def noted(self) -> Mapping[Key, TracedBy]:
+        """The classes of what the module being read passes to transformed functions."""
+        return self._noted
 
     def is_declared(self, symbol: ClassSymbol) -> bool:
         """Whether declarations tell that instances of the class cross, so that every module can know."""

@@ -123,6 +123,17 @@ class Triggers:
         wanted = {place(piece) for piece in pieces if any(piece.first <= row <= piece.last for row in rows)}
         return self._with_callers(wanted, pieces, module)
 
+    def passing(self, module: Module) -> list[tuple[Unit, Rows]]:
+        """The units of a module that may pass something to transformed functions, and those that tell what."""
+        pieces, names = pieces_of(module), self.model.project_index.transformed_names
+        wanted = {
+            place(piece)
+            for piece in pieces
+            if not (piece.calls.isdisjoint(LAST_NAMES) and piece.calls.isdisjoint(names))
+            or self._calls_transformed(piece, self._functions(module, piece), module)
+        }
+        return self._with_callers(wanted, pieces, module)
+
     def _with_callers(self, wanted: set[Place], pieces: list[Unit], module: Module) -> list[tuple[Unit, Rows]]:
         """The units that hold some pieces, or those that tell what their functions are given, and the rows of them."""
         units = module.outline.units

@@ -160,13 +160,12 @@ def _place_of(field: Field, event: Event, evaluator: Evaluator) -> object | None
 def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
     """The fields for functions to which an instance that crosses is given a function that is no pytree."""
     cls = event.cls.cls
-    traced = evaluator.traced.of(cls)
+    leaves = ((argument, cls.field(argument.name)) for argument in event.arguments)
+    given = [(a, f) for a, f in leaves if f is not None and f.role is Role.LEAF and is_function(a.value)]
+    traced = evaluator.traced.of(cls) if given else None
     if traced is None or _is_kept_out(event, evaluator):
         return
-    for argument in event.arguments:
-        field = cls.field(argument.name)
-        if field is None or field.role is not Role.LEAF or not is_function(argument.value):
-            continue
+    for argument, field in given:
         if not is_kept(field.name, cls) or _others_hold_pytrees(field, event, evaluator):
             continue
         here = field.owner.module is event.place.module

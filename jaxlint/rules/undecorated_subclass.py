@@ -184,10 +184,11 @@ def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is
     flattens = not _FLATTENING.isdisjoint(cls.symbol.declaration.methods)
     is_meant = fails_anyway or flattens or is_seen_to_cross(cls, evaluator) or carries_arrays(base, evaluator)
     unknown = any(field.role is Role.UNKNOWN for field in base.fields)  # what made them tells nothing
-    stays_out = unknown or holds_settings(base, evaluator) or is_kept_out(base, evaluator)
     if base.leaves == () and not cls.fields and not (fails_anyway or flattens or is_seen_to_cross(cls, evaluator)):
         return Confidence.LOW  # nothing of it is for JAX
-    if not is_meant and (stays_out or not _is_exception(cls, evaluator)):
+    if not is_meant and (
+        unknown or holds_settings(base, evaluator) or is_kept_out(base, evaluator) or not _is_exception(cls, evaluator)
+    ):
         return Confidence.LOW
     return Confidence.HIGH if is_used else Confidence.MEDIUM
 
