@@ -11,6 +11,8 @@ from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import span_of
 from jaxlint.syntax.expressions import Span
 
+#: Transformations in whose functions numbers are abstract, too: they have no value that Python could ask for.
+ABSTRACTING = (Kind.JIT, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT)
 #: The options that give buffers away.
 DONATIONS = frozenset({"donate_argnums", "donate_argnames", "donate"})
 
@@ -112,3 +114,9 @@ def rebuilt_parameters(function: Function, applied: Iterable[Applied]) -> frozen
         for one in rebuilding
     ]
     return frozenset.intersection(*sets) if sets else frozenset()
+
+
+def abstracting(applied: Iterable[Applied]) -> list[Applied]:
+    """The transformations of JAX itself that trace numbers like arrays."""
+    found = [a for a in applied if a.transform.kind in ABSTRACTING and not a.transform.filters]
+    return [a for a in found if a.transform.is_of_jax]

@@ -27,6 +27,7 @@ from jaxlint.infer.values import (
     UnknownValue,
     Value,
     join,
+    marked,
     of_any_library,
     plain,
     without_none,
@@ -138,7 +139,9 @@ class Attributes:
                 value = self.static(field.assigned)
             if receiver.held and isinstance(value, UnknownValue):
                 return self._held_attribute(receiver, attr)
-            if receiver.refilled or not cls.is_pytree:  # with a numpy array, perhaps
+            if receiver.traced is not None and field.role is Role.LEAF and attr not in receiver.traced:
+                value = marked(value, traced=True)
+            elif receiver.refilled or not cls.is_pytree:  # with a numpy array, perhaps
                 value = of_any_library(value)
             return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
         getter = self.getter(cls, attr)

@@ -27,6 +27,7 @@ from jaxlint.infer.notes import Notes
 from jaxlint.infer.passing import Passed, passed_by
 from jaxlint.infer.purity import Effects
 from jaxlint.infer.stored_arguments import stored_parameters
+from jaxlint.infer.tracers import handed_on
 from jaxlint.infer.transformed import TransformedFunctions
 from jaxlint.infer.values import (
     UNKNOWN,
@@ -244,12 +245,12 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 merged = Call(call.at, call.func, (*args, *call.args))
                 return self._apply(function, merged, Values([*func.values, *values.held]), env)
             case Method(receiver=receiver, name=name):
-                return self._method(receiver, name, call, values, env)
+                return handed_on(func, call, values, self._method(receiver, name, call, values, env))
             case Symbolic(symbol=External(name=name)):
                 transform = TRANSFORMS.get(name)
                 if transform is not None and not transform.runs:
                     return self.higher_order.apply(transform, call, values, env)
-                return self.known_functions.call(name, call, values, env)
+                return handed_on(func, call, values, self.known_functions.call(name, call, values, env))
         return UNKNOWN
 
     def _compiled(

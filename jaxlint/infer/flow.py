@@ -17,6 +17,7 @@ from jaxlint.infer.deferred import Deferred, Held, known
 from jaxlint.infer.environment import Environment
 from jaxlint.infer.events import Event, Place, Transformed
 from jaxlint.infer.holding import keeps_return_value
+from jaxlint.infer.tracers import as_tracers
 from jaxlint.infer.usage import only_yields_alone
 from jaxlint.infer.values import (
     NONE,
@@ -36,6 +37,7 @@ from jaxlint.infer.values import (
     join,
     joined,
     known_entries,
+    marked,
     of_any_library,
     plain,
 )
@@ -142,12 +144,10 @@ class UnitReader(CompoundStatements):
                 if isinstance(value, (UnknownValue, Scalar)):  # a number may be another one in each turn of a loop
                     value = passed.get(parameter.name, value)
             parameters[parameter.name] = value
+        given, parameters = parameters, as_tracers(parameters, declaration, self.module, self.calls.transformed)
         env.values = dict(parameters)
-        saved, self.returned = self.returned, []
-        saved_yielded, self.yielded = self.yielded, []
-        saved_deferred, self.deferred = self.deferred, []
-        saved_loop, self.notes.loop_depth = self.notes.loop_depth, 0
-        saved_muted, self.muted_loops = self.muted_loops, 0
+        saved = self.returned, self.yielded, self.deferred, self.notes.loop_depth, self.muted_loops
+        self.returned, self.yielded, self.deferred, self.notes.loop_depth, self.muted_loops = [], [], [], 0, 0
         since = len(self.notes.events or ())
         try:
             self._block(node.body, env)
@@ -155,16 +155,14 @@ class UnitReader(CompoundStatements):
             self._read_deferred()
             values, yielded = self.returned, self.yielded
         finally:
-            self.returned = saved
-            self.yielded = saved_yielded
-            self.deferred = saved_deferred
-            self.notes.loop_depth = saved_loop
-            self.muted_loops = saved_muted
+            self.returned, self.yielded, self.deferred, self.notes.loop_depth, self.muted_loops = saved
         if declaration.is_generator:
             if declaration.is_async or not only_yields_alone(node.body):
                 return UNKNOWN
             return Deferred(lambda: Container("sequence", None, joined([plain(known(y)) for y in yielded])), yielded)
         ends = [*values, *(() if values and env.dead else (NONE,))]
+        if parameters != given:  # the caller of what is transformed gets no tracers
+            return Deferred(lambda: marked(joined([plain(known(end)) for end in ends]), traced=False), ends)
         return Deferred(lambda: joined([plain(known(end)) for end in ends]), ends)
 
     def _define(self, node: FunctionDefinition, env: Environment, owner: PytreeClass | None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.infer.applied import Applied
 from jaxlint.project.modules import Module
@@ -53,6 +54,9 @@ class Instance(msgspec.Struct, frozen=True):
     declared: bool = False
     #: What the constructor of an ordinary class was given for attributes of which the class itself says nothing.
     held: tuple[tuple[str, Value], ...] = ()
+    #: Where the leaves are tracers, as a transformed function was given it, or what it is a part or a copy of: the
+    #: fields that the copy was given something else for.
+    traced: frozenset[str] | None = None
 
 
 class ClassObject(msgspec.Struct, frozen=True):
@@ -217,7 +221,8 @@ def join(a: Value, b: Value) -> Value:
 
 def _join_instances(a: Instance, b: Instance, cls: PytreeClass, exact: bool = False) -> Instance:
     held = a.held if a.held == b.held else ()
-    return Instance(cls, exact, a.refilled or b.refilled, a.declared or b.declared, held)
+    traced = None if a.traced is None or b.traced is None else a.traced | b.traced
+    return Instance(cls, exact, a.refilled or b.refilled, a.declared or b.declared, held, traced)
 
 
 def _join_containers(a: Container, b: Container) -> Value:
@@ -365,6 +370,33 @@ def traced(value: Value) -> Value:
         case Container(kind="tuple" | "list" | "dict" as kind, items=items, element=element, keys=keys):
             return Container(kind, None if items is None else tuple(map(traced, items)), traced(element), keys)
     return UNKNOWN
+
+
+def marked(value: Value, *, traced: bool) -> Value:
+    """The value where the leaves of the instances of pytree classes in it are tracers, or need not be.
+
+    Of two libraries, the arrays that a transformed function is given are arrays of jax.
+    """
+    match value:
+        case Array(library="array", single=single, declared=declared) if traced:
+            return Array("jax", single, declared)
+        case Instance(cls=cls, traced=before) if (before is not None) != traced and (not traced or cls.is_pytree):
+            return replace(value, traced=frozenset() if traced else None)
+        case Container(items=tuple(items)):
+            return replace(value, items=tuple([marked(item, traced=traced) for item in items]))
+        case Container(element=element):
+            return replace(value, element=marked(element, traced=traced))
+        case Choice(options=options):
+            return Choice(tuple([marked(option, traced=traced) for option in options]))
+    return value
+
+
+def holds_tracers(value: Value) -> bool:
+    """Whether the leaves of an instance are tracers, or of one that an ordinary one holds."""
+    value = plain(value)
+    return isinstance(value, Instance) and (
+        value.traced is not None or any(holds_tracers(held) for _, held in value.held)
+    )
 
 
 def arrays_in(value: Value, depth: int = 0) -> list[Array]:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
+from jaxlint.infer.applied import abstracting
 from jaxlint.infer.contents import contents_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
@@ -35,7 +36,6 @@ from jaxlint.rules.analyses.traced_leaves import (
     Leaf,
     Traced,
     TracedLeaves,
-    abstracting,
     is_number,
     mapped_parameters,
     traced_parameters,
@@ -47,6 +47,8 @@ from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import Body, FunctionDefinition, assigned_names, bound_once
 
 _MAX_DEPTH = 2
+#: Finds what may ask for the value of an attribute.
+_ASKING = re.compile(r"\b(?:if|while|assert|range|int|float|bool)\b.*\.\w")
 
 
 class DataFieldAsStatic(BodyRule):
@@ -174,12 +176,12 @@ def _closures(body: Body) -> Iterator[FunctionDefinition]:
 
 
 def _may_ask(function: Function, candidate: Candidate) -> bool:
-    """Whether a row of a body may ask for the value of what a parameter holds."""
+    """Whether a row of a body may ask for the value of a leaf of an instance that it is given."""
     first, last = function.body_rows
-    names = "|".join(re.escape(name) for name, _ in candidate.given.instances(function, candidate.module))
-    asking = re.compile(rf"\b(?:if|while|assert|range|int|float|bool)\b.*\b(?:{names})\.") if names else None
-    rows = candidate.module.source.lines[first - 1 : last] if asking is not None and first else ()
-    return asking is not None and any(map(asking.search, rows))
+    given = candidate.given.instances(function, candidate.module)
+    names = {f".{field.name}" for _, cls in given for field in cls.leaves or ()}
+    rows = candidate.module.source.lines[first - 1 : last] if names and first else ()
+    return any(_ASKING.search(row) and any(name in row for name in names) for row in rows)
 
 
 def _may_be_array(leaf: Leaf) -> bool:
@@ -221,10 +223,12 @@ class _Reader:
         def name_of(expr: Expr) -> str:
             return self._evaluator.model.resolver.library_name(expr, self._module, scope)
 
-        leaves = TracedLeaves(instances, body, self._evaluator, replaced, name_of)
+        code = self._code if self._code is not None and self._code.body is body else None
+        leaves = TracedLeaves(instances, body, self._evaluator, replaced, name_of, code)
         parts = [part for part in contents_of(body).parts if isinstance(part, (Attribute, Call))]
         bound = bound_once(body)
-        is_asked = not names_asked_in(body).isdisjoint(instances.keys() | contents_of(body).bound)
+        names = instances.keys() | contents_of(body).bound | (set() if code is None else code.parameters.keys())
+        is_asked = not names_asked_in(body).isdisjoint(names)
         asked = parts if is_asked else []
         read = [leaf for part in asked if (leaf := leaves.leaf(part)) is not None]
 

@@ -9,6 +9,7 @@ import msgspec
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
+from jaxlint.infer.applied import abstracting
 from jaxlint.infer.calling import piece_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Construct, KeywordValue, Replace
@@ -19,7 +20,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.roles import make_leaf
-from jaxlint.rules.analyses.traced_leaves import TracedLeaves, abstracting, mapped_parameters, traced_parameters
+from jaxlint.rules.analyses.traced_leaves import TracedLeaves, mapped_parameters, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, Subscript, Unary, last_name

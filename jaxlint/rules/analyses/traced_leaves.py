@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TypeGuard
 
 import msgspec
 
-from jaxlint.infer.applied import Applied, rebuilt_parameters
+from jaxlint.infer.applied import abstracting, rebuilt_parameters
 from jaxlint.infer.contents import contents_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
+from jaxlint.infer.points import value_at
 from jaxlint.infer.slots import Binding, bindings_in, held_at, slot_of
-from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, Scalar, Value, element_of, options, plain
-from jaxlint.libraries.transforms import Kind
+from jaxlint.infer.values import (
+    UNKNOWN,
+    Array,
+    Container,
+    Instance,
+    Scalar,
+    Value,
+    element_of,
+    holds_tracers,
+    options,
+    plain,
+)
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
@@ -43,8 +54,6 @@ from jaxlint.syntax.statements import Assign, Body, Do, For, Return, assigned_na
 
 _MAX_DEPTH = 6
 _NUMBERS = frozenset({"int", "bool", "float", "complex"})
-#: Transformations in whose functions numbers are abstract, too: they have no value that Python could ask for.
-ABSTRACTING = (Kind.JIT, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT)
 #: What may hold an instance, or be one of two.
 _DISPLAYS = frozenset({Display, DictDisplay, Conditional})
 
@@ -55,12 +64,6 @@ class Leaf(msgspec.Struct, frozen=True):
     cls: PytreeClass
     field: Field
     value: Value
-
-
-def abstracting(applied: Iterable[Applied]) -> list[Applied]:
-    """The transformations of JAX itself that trace numbers like arrays."""
-    found = [a for a in applied if a.transform.kind in ABSTRACTING and not a.transform.filters]
-    return [a for a in found if a.transform.is_of_jax]
 
 
 def traced_parameters(code: CodeRead) -> Mapping[str, Value]:
@@ -118,8 +121,11 @@ class TracedLeaves:
         evaluator: Evaluator,
         replaced: Mapping[str, frozenset[str]] | None = None,
         name_of: Callable[[Expr], str] | None = None,
+        code: CodeRead | None = None,
     ) -> None:
         self._evaluator = evaluator
+        #: What was read of the body, if that is known: it tells what came to be held elsewhere.
+        self._code = code
         self._body = body
         self._parameters = instances.keys()
         self._given = {name: value for name, given in instances.items() if _is_pytree(value := plain(given))}
@@ -225,7 +231,8 @@ class TracedLeaves:
             case Name(id=name) if name in self._given:
                 return self._variable(expr)
             case Name(id=name) if name in self._aliases:
-                return self._traced(self._aliases[name], depth + 1) or (self._held(expr) if self._may_hold else None)
+                found = self._traced(self._aliases[name], depth + 1) or (self._held(expr) if self._may_hold else None)
+                return found or (self._known(expr) if self._from_tracers else None)
             case Attribute():
                 leaf = self._leaf(expr, depth)
                 value = None if leaf is None else plain(leaf.value)
@@ -241,7 +248,25 @@ class TracedLeaves:
                 item = UNKNOWN if leaf is None else plain(element_of(leaf.value))
                 if _is_pytree(item):
                     return Traced(item)
-        return self._held(expr) if self._may_hold and type(expr) in (Name, Subscript) else None
+        found = self._held(expr) if self._may_hold and type(expr) in (Name, Subscript) else None
+        return found or (self._known(expr) if self._from_tracers else None)
+
+    def _known(self, expr: Expr) -> Traced | None:
+        """The traced instance that an expression is, by whatever way that came there."""
+        if self._code is None or type(expr) not in (Name, Attribute, Subscript):
+            return None
+        start = root(expr)
+        if not isinstance(start, Name) or start.id not in self._from_tracers:
+            return None
+        value = value_at(expr, self._code, self._evaluator)
+        return Traced(value, value.traced) if _is_pytree(value) and value.traced is not None else None
+
+    @cached_property
+    def _from_tracers(self) -> frozenset[str]:
+        """The variables of a function that is given something traced, or that is told what its `self` holds."""
+        if self._code is None or not any(map(holds_tracers, self._code.parameters.values())):
+            return frozenset()
+        return self._code.contents.bound | self._code.parameters.keys()
 
     @cached_property
     def _bindings(self) -> Sequence[Binding]:
