@@ -29,8 +29,8 @@ from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType, TupleType
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint_mypy.abstract import hide_abstract
-from jaxlint_mypy.front import SIGNATURE, FrontEnd, text_around
-from jaxlint_mypy.internals import all_bases_seen, has_unseen_base
+from jaxlint_mypy.front import SIGNATURE, FrontEnd
+from jaxlint_mypy.internals import all_bases_seen, has_unseen_base, text_around
 from jaxlint_mypy.methods import MethodMaker
 
 #: The functions that declare fields, by all names that mypy may know them by.

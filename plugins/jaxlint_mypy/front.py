@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mypy.checker import TypeChecker
 from mypy.nodes import FuncDef, MypyFile, TypeInfo
 from mypy.options import Options
-from mypy.types import Instance, Type, get_proper_type
+from mypy.types import Type
 
 from jaxlint import __version__
 from jaxlint.config.configuration import Configuration
@@ -39,7 +39,7 @@ from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Source, Unreadable
 from jaxlint_mypy.declared import NOTHING, Declared, Reader
 from jaxlint_mypy.focused import FocusedModel, FocusedTraced, VisibleProject, is_known_package
-from jaxlint_mypy.internals import depend, has_unseen_base, is_daemon, kept, text_of
+from jaxlint_mypy.internals import depend, has_unseen_base, is_daemon, kept, text_around, text_of
 from jaxlint_mypy.stored import StoredOutlines
 from jaxlint_mypy.typed import TypedEvaluator
 from jaxlint_mypy.values import TypeReader
@@ -485,25 +485,3 @@ def describe(what: str, error: Exception) -> str:
         f"jaxlint {__version__} failed at {what} and goes on without it"
         f" ({type(error).__name__} at {place}: {text}); please report this"
     )
-
-
-def classes_of(info: TypeInfo) -> list[TypeInfo]:
-    """The classes on which the rules about a class depend: its bases, and what its fields hold."""
-    found = list(info.mro)
-    for symbol in info.names.values():
-        held = get_proper_type(symbol.type) if symbol.type is not None else None
-        if isinstance(held, Instance):
-            found.append(held.type)
-    return found
-
-
-def text_around(tree: MypyFile) -> str:
-    """The text of a module, roughly: for a glance at its words."""
-    given = text_of(tree)
-    if given is not None:
-        return given
-    try:
-        with open(tree.path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import sys
 from collections.abc import Callable
 from functools import cached_property, partial
@@ -37,14 +35,15 @@ from jaxlint_mypy.displays import Displays
 from jaxlint_mypy.events import EventFeeder, held_by
 from jaxlint_mypy.fields import FIELD_NAMES, default_type, with_keywords
 from jaxlint_mypy.focused import is_known_package
-from jaxlint_mypy.front import FrontEnd, classes_of
+from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.given import calls_lambdas, of_calling
-from jaxlint_mypy.internals import class_statement, has_unseen_base
+from jaxlint_mypy.internals import class_statement, classes_of, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.methods import without_others
 from jaxlint_mypy.report import report
 from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_tree_at
 from jaxlint_mypy.signatures import Signatures, of_mapping, taking_any_keyword
+from jaxlint_mypy.stored import fingerprint
 from jaxlint_mypy.types_only import TypesOnly
 from jaxlint_mypy.values import ARRAYS
 
@@ -153,7 +152,7 @@ class Hooks:
 
     @cached_property
     def _fingerprint(self) -> str:
-        return _fingerprint(self.front)
+        return fingerprint(self.front.settings, self.front.failure)
 
     def answer(self, question: str, fullname: str) -> tuple[Callable[[Any], Any] | None, bool]:
         """Who answers a question about a name, and whether that stays so."""
@@ -489,16 +488,3 @@ class Hooks:
     def _on_attribute(self, ctx: AttributeContext) -> Type:
         self.feeder.attribute(ctx)
         return ctx.default_attr_type
-
-
-def _fingerprint(front: FrontEnd) -> str:
-    """A hash of the sources of jaxlint and of this plugin, and of the settings."""
-    digest = hashlib.sha1(repr((front.settings, front.failure)).encode(), usedforsecurity=False)
-    for package in (os.path.dirname(jaxlint.__file__), os.path.dirname(__file__)):
-        for folder, folders, files in os.walk(package):
-            folders.sort()
-            for name in sorted(files):
-                if name.endswith((".py", ".pyi")):
-                    status = os.stat(os.path.join(folder, name))
-                    digest.update(f"{name} {status.st_size} {status.st_mtime_ns}".encode())
-    return digest.hexdigest()

@@ -162,3 +162,25 @@ def text_of(tree: MypyFile) -> str | None:
         if isinstance(stored, FileSystemCache) and tree.path in stored.read_cache:
             return stored.read_cache[tree.path].decode(errors="replace")
     return None
+
+
+def classes_of(info: TypeInfo) -> list[TypeInfo]:
+    """The classes on which the rules about a class depend: its bases, and what its fields hold."""
+    found = list(info.mro)
+    for symbol in info.names.values():
+        held = get_proper_type(symbol.type) if symbol.type is not None else None
+        if isinstance(held, Instance):
+            found.append(held.type)
+    return found
+
+
+def text_around(tree: MypyFile) -> str:
+    """The text of a module, roughly: for a glance at its words."""
+    given = text_of(tree)
+    if given is not None:
+        return given
+    try:
+        with open(tree.path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""

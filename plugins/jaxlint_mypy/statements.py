@@ -65,7 +65,7 @@ class Statements:
         return id(test) in self._asked
 
     def asks_for(self, path: str) -> bool:
-        """Whether a statement asks if `path` is None, as code does that makes something once and keeps it."""
+        """Whether a statement asks if `path` is None, or is there at all, as code does that makes something once."""
         return path in self._asked_for
 
     def given(self, name: str) -> list[Expression]:
@@ -157,6 +157,9 @@ class Statements:
             self._ask(test.right)
         elif isinstance(test, nodes.ComparisonExpr) and test.operators == ["is"]:
             self._asked_for.add(dotted(to_expr(test.operands[0])))
+        elif isinstance(test, nodes.CallExpr) and last_name(test) == "hasattr" and len(test.args) == 2:
+            name = test.args[1].value if isinstance(test.args[1], nodes.StrExpr) else ""
+            self._asked_for.add(f"{dotted(to_expr(test.args[0]))}.{name}")
 
     def _block(self, block: Block | None, around: Around) -> None:
         if block is not None:

@@ -1,11 +1,16 @@
-"""The outlines of modules, kept in mypy's cache folder: a module that is as it was need not be parsed again."""
+"""What is kept in mypy's cache folder: outlines, so that a module that is as it was need not be parsed again.
+
+And by what mypy knows that what it has kept holds no more.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 
 from mypy.options import Options
 
+import jaxlint
 from jaxlint.cache.packs import PackWriter, open_packs
 from jaxlint.cache.store import Cache
 from jaxlint.symbols.facts import FactsStore
@@ -39,3 +44,16 @@ class StoredOutlines:
     def _writer(self) -> PackWriter | None:
         path = self._cache.new_pack()
         return None if path is None else PackWriter(path, self._cache.version)
+
+
+def fingerprint(*settings: object) -> str:
+    """A hash of the sources of jaxlint and of this plugin, and of what they are set to."""
+    digest = hashlib.sha1(repr(settings).encode(), usedforsecurity=False)
+    for package in (os.path.dirname(jaxlint.__file__), os.path.dirname(__file__)):
+        for folder, folders, files in os.walk(package):
+            folders.sort()
+            for name in sorted(files):
+                if name.endswith((".py", ".pyi")):
+                    status = os.stat(os.path.join(folder, name))
+                    digest.update(f"{name} {status.st_size} {status.st_mtime_ns}".encode())
+    return digest.hexdigest()

@@ -218,7 +218,7 @@ QUESTIONS = [
         ("jaxlint_mypy.classes.ClassTeller.transform", ["jaxlint-mutable-default"]),
         ("jaxlint_mypy.signatures.Signatures.replace", ["jaxlint-mutable-default"]),
         ("jaxlint_mypy.events.EventFeeder.attribute", ["jaxlint-mutable-default"]),
-        ("jaxlint_mypy.hooks._fingerprint", ["jaxlint-mutable-default"]),
+        ("jaxlint_mypy.hooks.fingerprint", ["jaxlint-mutable-default"]),
         ("jaxlint_mypy.report.place", []),
         *((f"jaxlint_mypy.{name}", []) for name in ("front.FrontEnd.__init__", "plugin.JaxlintPlugin._start")),
         *((f"jaxlint_mypy.hooks.Hooks.{name}", []) for name in ("see", "forget", "_refresh", *QUESTIONS)),
