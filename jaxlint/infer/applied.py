@@ -43,6 +43,8 @@ class Applied(msgspec.Struct, frozen=True):
     donate_argnames: tuple[str, ...] | None = ()
     #: What `equinox.filter_jit` donates: "all", "all-except-first", ….
     donate: str = ""
+    #: Which arguments `in_axes` of `jax.vmap` takes slices of, by position; None if it is not given, or cannot be read.
+    mapped: tuple[int, ...] | None = None
 
     @property
     def refuses_non_arrays(self) -> bool:
@@ -55,9 +57,18 @@ class Applied(msgspec.Struct, frozen=True):
 
     @property
     def refuses_results(self) -> bool:
-        """Whether a result with such leaves is refused, too. Derivatives hand an `aux` on, whatever it is."""
+        """Whether a result with such leaves is refused, too. Derivatives hand an `aux` on, whatever it is.
+
+        What `jax.vmap` maps over a part of its arguments alone, it stacks the results of nevertheless.
+        """
         is_traced = self.transform.kind in (Kind.JIT, Kind.MAP, Kind.LOOP, Kind.BRANCH)
-        return is_traced and self.refuses_non_arrays and self.options.isdisjoint({"out_axes", "out_specs"})
+        refuses = is_traced and self.transform.rebuilds and not self.transform.filters
+        return refuses and self.options.isdisjoint({"out_axes", "out_specs"})
+
+    def mapped_parameters(self, function: Function) -> frozenset[str]:
+        """The parameters of `function` of which `in_axes` takes slices: all of their leaves must be arrays."""
+        free = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+        return self.rebuilt_parameters(function).intersection(free[n] for n in self.mapped or () if n < len(free))
 
     def static_parameters(self, function: Function) -> frozenset[str] | None:
         """The names of the parameters of `function` that are static; None if they cannot be determined."""

@@ -58,6 +58,7 @@ from jaxlint.infer.values import (
     worth_passing,
 )
 from jaxlint.libraries import arrays
+from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
@@ -67,7 +68,19 @@ from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import AT, UPDATE_METHODS
 from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, Subscript, dotted, last_name, root
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    container,
+    dotted,
+    last_name,
+    root,
+)
 
 if TYPE_CHECKING:
     from jaxlint.syntax.statements import Body
@@ -118,7 +131,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 if result is not None:
                     return result
         if last_name(call.func) in EXPECTS_ERROR and dotted(call.func) is not None:
-            return self._expecting_error(call, env)
+            return self.expecting_error(call, env)
         outer, self.notes.into_jit = self.notes.into_jit, self.higher_order.is_jitted(func)
         values = Values([self.deferral.later(a.value, env) for a in call.args])
         self.notes.into_jit = outer
@@ -178,7 +191,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         """Note that what `held_expr` stands for is changed in place."""
         if self.notes.active is None:
             return
-        place = _container(held_expr)
+        place = container(held_expr)
         owner = None
         with self.notes.muted():
             if isinstance(place, Attribute):
@@ -188,7 +201,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
             # a method of what is not known may be of the user's making, whatever it is called
             outer = place if how not in MUTATING or isinstance(plain(held), (Container, Array)) else None
             while isinstance(outer, Attribute) and not (owner is not None and owner.cls.is_pytree):
-                outer = _container(outer.value)
+                outer = container(outer.value)
                 owner = as_instance(self.evaluator.evaluate(outer.value, env)) if isinstance(outer, Attribute) else None
                 if owner is not None and owner.cls.is_pytree:
                     place, how, held = outer, "attribute", self.evaluator.evaluate(outer, env)
@@ -211,15 +224,6 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         if isinstance(receiver, Array) and isinstance(index, Scalar) and index.kind == "str":
             return  # what is asked for by a string is no array, whatever an annotation says
         self.notes.assign_item(target, held, receiver, how, owner, start is not None and start.refilled)
-
-    def _expecting_error(self, call: Call, env: Environment) -> Value:
-        """`assertRaises(Error, function, ...)`: what the function does is meant to fail."""
-        with self.notes.muted():
-            for arg in call.args:
-                value = self.evaluator.evaluate(arg.value, env)
-                if isinstance(value, LocalFunctionValue):
-                    value.function.read = True
-        return UNKNOWN
 
     def _apply(self, func: Value, call: Call, values: Values, env: Environment) -> Value:
         match func:
@@ -250,6 +254,8 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 transform = TRANSFORMS.get(name)
                 if transform is not None and not transform.runs:
                     return self.higher_order.apply(transform, call, values, env)
+                if name in OF_FUNCTIONS:
+                    return self.higher_order.optimizer(call, values)
                 return handed_on(func, call, values, self.known_functions.call(name, call, values, env))
         return UNKNOWN
 
@@ -491,10 +497,3 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
     def _owner(self, function: FunctionValue) -> PytreeClass | None:
         receiver = plain(function.receiver) if function.receiver is not None else None
         return receiver.cls if isinstance(receiver, (Instance, ClassObject)) else None
-
-
-def _container(expr: Expr) -> Expr:
-    """What an expression is an item of, or the expression itself."""
-    while isinstance(expr, Subscript):
-        expr = expr.value
-    return expr

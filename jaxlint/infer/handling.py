@@ -10,7 +10,7 @@ from jaxlint.infer.values import UNKNOWN, UnknownValue
 from jaxlint.libraries.arrays import AT_METHODS
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import MUTATING
-from jaxlint.syntax.expressions import Attribute, Expr, Name, Subscript, dotted, items_of, last_name
+from jaxlint.syntax.expressions import Attribute, Expr, Name, Subscript, container, dotted, items_of, last_name
 from jaxlint.syntax.statements import Assign, Augment, Delete, If, Statement, While, parts
 
 _REPLACING = frozenset(name.rpartition(".")[2] for name in REPLACE_FUNCTIONS)
@@ -72,10 +72,9 @@ def _targets(statement: Statement) -> Iterator[Expr]:
 
 def _holder(expr: Expr) -> Iterator[str]:
     """What holds the attribute that an expression is, or is an item of: `x` of `x.a` and `x.a[0]`."""
-    while isinstance(expr, Subscript):
-        expr = expr.value
-    if isinstance(expr, Attribute):
-        yield from _variable(expr.value)
+    held = container(expr)
+    if isinstance(held, Attribute):
+        yield from _variable(held.value)
 
 
 def _variable(expr: Expr) -> Iterator[str]:

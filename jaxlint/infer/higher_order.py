@@ -366,6 +366,17 @@ class HigherOrder:
             return self.calls.returned_for(func, passed)
         return UNKNOWN
 
+    def optimizer(self, call: Call, values: Values) -> Value:
+        """`optax.GradientTransformation(init, update)`: what `init` returns is the state that `update` is given."""
+        given = call.given_to(("init", "update"))
+        at = {id(argument.value): value for argument, value in zip(call.args, values, strict=True)}
+        if len(given) == 2 and not call.has_star:
+            init, update = (plain(at[id(given[name])]) for name in ("init", "update"))
+            state = plain(self.result(init, [UNKNOWN]))
+            if isinstance(state, Instance):
+                self.result(update, [UNKNOWN, state])
+        return UNKNOWN
+
     def _cross_operands(
         self,
         transform: Transform,

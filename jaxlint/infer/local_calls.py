@@ -17,7 +17,7 @@ from jaxlint.infer.values import (
     Value,
 )
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Lambda
+from jaxlint.syntax.expressions import Call, Lambda
 from jaxlint.syntax.statements import Return
 
 if TYPE_CHECKING:
@@ -55,6 +55,15 @@ class LocalCalls:
         value = self.local_function(expr, env)
         self.run(value.function, [])
         return value
+
+    def expecting_error(self, call: Call, env: Environment) -> Value:
+        """`assertRaises(Error, function, ...)`: what the function does is meant to fail."""
+        with self.notes.muted():
+            for arg in call.args:
+                value = self.evaluator.evaluate(arg.value, env)
+                if isinstance(value, LocalFunctionValue):
+                    value.function.read = True
+        return UNKNOWN
 
     def run(self, function: LocalFunction, arguments: list[Value] | None) -> Value:
         """Call a local function or lambda: what it returns. Arguments become known to its parameters."""

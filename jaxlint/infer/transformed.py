@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from jaxlint.infer.applications import Applications
 from jaxlint.infer.applied import Applied
-from jaxlint.libraries.transforms import TRANSFORMS, WRAPPERS, Transform
+from jaxlint.libraries.transforms import TRANSFORMS, WRAPPERS, Kind, Transform
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -16,7 +16,7 @@ from jaxlint.pytrees.callee import Callee
 from jaxlint.pytrees.frameworks.jax_dataclasses import is_marked_static
 from jaxlint.pytrees.model import Placed
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Argument, Call, Constant, Display, Unary
+from jaxlint.syntax.expressions import Argument, Call, Constant, Display, Expr, Unary
 
 _MAX_ALIASES = 8
 
@@ -143,6 +143,11 @@ class TransformedFunctions:
         complete: bool,
     ) -> Applied:
         given = dict(keywords)
+        mapped = None
+        if "in_axes" in given and transform.kind is Kind.MAP and not transform.filters:
+            mapped = _sliced(given["in_axes"].expr)
+            if _is_default(given["in_axes"].expr):
+                del given["in_axes"]
 
         def numbers(name: str, default: tuple[int, ...] = ()) -> tuple[int, ...] | None:
             if name not in given:
@@ -166,6 +171,7 @@ class TransformedFunctions:
             donate_argnums=numbers("donate_argnums"),
             donate_argnames=self._strings(given["donate_argnames"]) if "donate_argnames" in given else (),
             donate=donate.value if isinstance(donate, Constant) and isinstance(donate.value, str) else "",
+            mapped=mapped,
         )
 
     def _integers(self, placed: Placed) -> tuple[int, ...] | None:
@@ -203,6 +209,17 @@ class TransformedFunctions:
 def _by_position(transform: Transform, positional: tuple[Placed, ...]) -> tuple[tuple[str, Placed], ...]:
     """The options that follow the functions, with their names: `jax.vmap(f, (None, 0))`."""
     return tuple(zip(transform.options, positional, strict=False))
+
+
+def _sliced(in_axes: Expr) -> tuple[int, ...] | None:
+    """Which arguments `in_axes=(0, None)` gives a number, by position; None if it is not written out like that."""
+    if not isinstance(in_axes, Display) or in_axes.has_star:
+        return None
+    return tuple(n for n, axis in enumerate(in_axes.items) if isinstance(axis, Constant) and axis.kind == "int")
+
+
+def _is_default(in_axes: Expr) -> bool:
+    return isinstance(in_axes, Constant) and in_axes.value == 0
 
 
 def names_static(call: Call) -> bool:

@@ -142,7 +142,11 @@ class TracedClasses:
         if refusing:
             for name in sorted(rebuilt_parameters(function, refusing)):
                 values.append((self.evaluator.own_parameter(function, name, module), refusing[0]))
-        returning = next((a for a in refusing if a.refuses_results), None)
+        for one in applied:
+            if one.mapped is not None:
+                for name in sorted(one.mapped_parameters(function)):
+                    values.append((self.evaluator.own_parameter(function, name, module), one))
+        returning = next((a for a in applied if a.refuses_results), None)
         if returning is not None:
             values += [(value, returning) for value in self._returned(function, module)]
         for value, by in values:
@@ -174,7 +178,7 @@ def traced_by(event: Cross) -> TracedBy | None:
     """What an argument of a transformed function is refused by if one of its leaves is no array."""
     if event.static is not False:
         return None
-    refusing = [a for a in event.applied if a.refuses_non_arrays and _takes_apart(a, event)]
+    refusing = [a for a in event.applied if (a.refuses_non_arrays or a.mapped is not None) and _takes_apart(a, event)]
     if not refusing:
         return None
     return TracedBy(event.function.name if event.function is not None else "", refusing[0].transform.name)
@@ -184,6 +188,8 @@ def _takes_apart(applied: Applied, event: Cross) -> bool:
     """Whether a transformation takes the argument apart, and does not hand it on as it is."""
     if event.function is None or applied.transform.runs:
         return True
+    if applied.mapped is not None:
+        return event.parameter in applied.mapped_parameters(event.function)
     return event.parameter in applied.rebuilt_parameters(event.function)
 
 

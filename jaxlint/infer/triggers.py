@@ -25,6 +25,7 @@ from jaxlint.infer.rows import Place, Rows, place
 from jaxlint.infer.transformed import TransformedFunctions, names_static
 from jaxlint.infer.waiting import Candidate, Waiting
 from jaxlint.libraries.arrays import ARRAY_MAKERS, AT_METHODS
+from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.modules import Module
@@ -66,7 +67,7 @@ _FUNCTION_FRAMEWORKS = ("jax_dataclasses", "treex", "flax.nnx")
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
 #: Functions whose calls are noted, or run what they are given, whatever is changed.
-_EXTERNAL = REPLACE_FUNCTIONS | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL}
+_EXTERNAL = REPLACE_FUNCTIONS | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL} | OF_FUNCTIONS
 _EVENTFUL = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _EXTERNAL} | {"map", ""}
 
 #: Where something is declared.

@@ -1,4 +1,7 @@
-"""Which optimizers of optax keep something from step to step, and so need the state that `update` returns (0.2.8)."""
+"""Which optimizers of optax keep something from step to step, and so need the state that `update` returns (0.2.8).
+
+And what makes an optimizer of functions.
+"""
 
 from __future__ import annotations
 
@@ -17,3 +20,5 @@ KEEPING_WITH_MOMENTUM = frozenset({"optax.sgd"})
 JOINING = frozenset({"optax.chain"})
 #: Functions that make an optimizer of another one, which comes first.
 WRAPPING = frozenset({"optax.apply_if_finite", "optax.MultiSteps"})
+#: What makes an optimizer of two functions: the second one is given, after the gradients, what the first one returns.
+OF_FUNCTIONS = frozenset({"optax.GradientTransformation", "optax.GradientTransformationExtraArgs"})

@@ -267,6 +267,13 @@ def root(expr: Expr) -> Expr:
     return expr
 
 
+def container(expr: Expr) -> Expr:
+    """What an expression is an item of, or the expression itself: `x.a` of `x.a[0]`."""
+    while isinstance(expr, Subscript):
+        expr = expr.value
+    return expr
+
+
 def items_of(expr: Expr) -> tuple[Expr, ...]:
     """What a tuple or a list that is written out holds; what is none stands for itself."""
     return expr.items if isinstance(expr, Display) else (expr,)
