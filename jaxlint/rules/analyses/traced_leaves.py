@@ -50,7 +50,18 @@ from jaxlint.syntax.expressions import (
     last_name,
     root,
 )
-from jaxlint.syntax.statements import Assign, Body, Do, For, Return, assigned_names, bound_names, bound_once, walk
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    Do,
+    For,
+    Return,
+    assigned_names,
+    bound_names,
+    bound_once,
+    parts,
+    walk,
+)
 
 _MAX_DEPTH = 6
 _NUMBERS = frozenset({"int", "bool", "float", "complex"})
@@ -196,8 +207,23 @@ class TracedLeaves:
         """The same, with the fields that it was given anew."""
         known = self._traced_before.get(id(expr))
         if known is None or known[0] is not expr:
-            known = self._traced_before[id(expr)] = expr, self._traced(expr, 0)
+            traced = self._traced(expr, 0)
+            if traced is not None and self._set:
+                traced = Traced(traced.value, traced.replaced | self._set)
+            known = self._traced_before[id(expr)] = expr, traced
         return known[1]
+
+    @cached_property
+    def _set(self) -> frozenset[str]:
+        """The attributes that the body sets, of whatever, and not to what is computed from what they were."""
+        return frozenset(
+            target.attr
+            for statement in contents_of(self._body).statements
+            if isinstance(statement, Assign)
+            for target in statement.targets
+            if isinstance(target, Attribute)
+            and not any(isinstance(part, Attribute) and part.attr == target.attr for part in parts(statement.value))
+        )
 
     def leaf(self, expr: Expr) -> Leaf | None:
         """The leaf that an expression is."""
@@ -315,7 +341,7 @@ class TracedLeaves:
                 return self._leaf(self._aliases[name], depth + 1)
             case Attribute(value=held, attr=attr):
                 owner = self._traced(held, depth + 1)
-                if owner is None or attr in owner.replaced:
+                if owner is None or attr in owner.replaced or attr in self._set:
                     return None
                 cls, field = owner.value.cls, owner.value.cls.field(attr)
                 if field is None:
