@@ -196,7 +196,8 @@ def _stale(
         found = None if forgets(owner) else changed_part(part, method, cls, kept.attr, owner, evaluator)
         if found is not None:
             yield _problem_of_part(event, method, cls, *found)
-        return
+        if found is not None or part.is_named:
+            return
     if kept is not None:
         for one in evaluator.model.family(cls):  # the method may be another one in a class that inherits
             overriding = one.method(method.name)
