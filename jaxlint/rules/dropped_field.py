@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Event, Place, Replace
+from jaxlint.infer.values import UNKNOWN, Instance, plain
 from jaxlint.infer.waiting import Candidate
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -19,8 +20,8 @@ from jaxlint.rules.analyses.traced import is_made_to_cross, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Name, forced_assignment, last_name
-from jaxlint.syntax.statements import Assign, Return, target_names, walk
+from jaxlint.syntax.expressions import Attribute, Call, Name, forced_assignment, last_name
+from jaxlint.syntax.statements import Assign, Return, parts, target_names, walk
 
 
 class DroppedField(EventRule, BodyRule):
@@ -167,7 +168,9 @@ def _dropped(
         if not (is_made_to_cross(cls, evaluator) and _is_returned(at, variable, place, evaluator)):
             return
     is_named = cls.lists is not None and name in (cls.lists.dropped or ())
-    if is_named and not (compiled and _is_returned(at, variable, place, evaluator)):
+    if is_named and not _is_returned(at, variable, place, evaluator):
+        return
+    if is_named and not (compiled or _is_passed_on(place, evaluator)):
         return
     way_out = f"make `{name}` a data field or a meta field"
     yield Problem(
@@ -179,6 +182,23 @@ def _dropped(
         reason="a field that is dropped has its default again whenever the instance is rebuilt",
         help=way_out,
     )
+
+
+def _is_passed_on(place: Place, evaluator: Evaluator) -> bool:
+    """Whether a compiled function of the module returns what the method around makes of one of its parameters."""
+    inner = place.function
+    if inner is None or place.owner is None:
+        return False
+    for function in place.module.outline.functions.values():
+        calls = [p for value in function.return_values for p in parts(value) if isinstance(p, Call)]
+        for call in calls:
+            if isinstance(call.func, Attribute) and call.func.attr == inner.name and place.applied(function):
+                base = call.func.value
+                given = evaluator.own_parameter(function, base.id, place.module) if isinstance(base, Name) else UNKNOWN
+                receiver = plain(given)
+                if isinstance(receiver, Instance) and place.owner in receiver.cls.mro:
+                    return True
+    return False
 
 
 def _is_returned(at: object, variable: str | None, place: Place, evaluator: Evaluator) -> bool:
