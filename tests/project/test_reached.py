@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -36,13 +37,12 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
     read: set[str] = set()
     with monkeypatch.context() as patch:
         for name in ("outline", "source", "imports"):
-            original = getattr(Module, name).fget
+            original = vars(Module)[name]  # of a property, or of one that is stored
 
-            def noted(module: Module, original: object = original) -> object:
+            def noted(module: Module, original: property | cached_property[object] = original) -> object:
                 if not is_stub(module):
                     read.add(module.path)
-                assert callable(original)
-                return original(module)
+                return original.__get__(module, Module)
 
             patch.setattr(Module, name, property(noted))
         yield read
