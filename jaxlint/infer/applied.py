@@ -65,9 +65,13 @@ class Applied(msgspec.Struct, frozen=True):
         refuses = is_traced and self.transform.rebuilds and not self.transform.filters
         return refuses and self.options.isdisjoint({"out_axes", "out_specs"})
 
+    def _free(self, function: Function) -> list[str]:
+        """The positional parameters of `function` that are given when the result is called."""
+        return [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+
     def mapped_parameters(self, function: Function) -> frozenset[str]:
         """The parameters of `function` of which `in_axes` takes slices: all of their leaves must be arrays."""
-        free = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+        free = self._free(function)
         return self.rebuilt_parameters(function).intersection(free[n] for n in self.mapped or () if n < len(free))
 
     def static_parameters(self, function: Function) -> frozenset[str] | None:
@@ -76,13 +80,13 @@ class Applied(msgspec.Struct, frozen=True):
             return None
         if not self.static_argnums and not self.static_argnames:
             return frozenset()
-        positional = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+        positional = self._free(function)
         chosen = [positional[n] for n in self.static_argnums if -len(positional) <= n < len(positional)]
         return frozenset({*chosen, *self.static_argnames})
 
     def donated_parameters(self, function: Function) -> frozenset[str]:
         """The parameters of `function` whose buffers may be used again for the results."""
-        positional = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+        positional = self._free(function)
         if self.donate:
             first = 1 if self.donate.endswith("-except-first") else 0
             return frozenset(positional[first:]) if self.donate.startswith(("all", "warn")) else frozenset()
@@ -94,7 +98,7 @@ class Applied(msgspec.Struct, frozen=True):
         static = self.static_parameters(function) if self.transform.rebuilds else None
         if static is None:
             return frozenset()
-        free = [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
+        free = self._free(function)
         if self.transform.kind is Kind.GRAD:
             numbers = self.argnums or ()
             return frozenset(free[n] for n in numbers if -len(free) <= n < len(free)) - self.given

@@ -37,8 +37,13 @@ def as_tracers(
         applied += [one.applied for one in calls if one.function.declaration is function]
     tracing = abstracting(applied) if applied else []
     names = set(rebuilt_parameters(function, tracing)) if tracing else set()
-    names -= {p.name for p in function.parameters if p.default is not None and not is_none(p.default)}
+    names -= left_out(function)
     return {name: marked(plain(v), traced=True) if name in names else v for name, v in parameters.items()}
+
+
+def left_out(function: Function) -> set[str]:
+    """The parameters of a function that may be left out, and have a default other than None then: that is no tracer."""
+    return {p.name for p in function.parameters if p.default is not None and not is_none(p.default)}
 
 
 def handed_on(func: Method | Symbolic, call: Call, values: Values, returned: Value) -> Value:

@@ -49,7 +49,6 @@ class Module:
         self._edited: EditedOutline | None = None
         #: What it gives to calls that may register a class, once asked for (`PytreeModel.registering_calls`).
         self.registering_calls: tuple[frozenset[str] | None, ...] | None = None
-        self._names_used: NamesUsed | None = None
         #: What it imports, if that is known already.
         self.known_imports: Imports | None = None
         #: Whether the store has the outline.
@@ -114,14 +113,12 @@ class Module:
             self.problem, self.known_imports = facts.unreadable, facts.imports
         return self.known_imports
 
-    @property
+    @cached_property
     def names_used(self) -> NamesUsed:
         """By which names it may know of functions of other modules, who ask for that again and again."""
-        if self._names_used is None:
-            from jaxlint.symbols.names_used import names_used
+        from jaxlint.symbols.names_used import names_used
 
-            self._names_used = names_used(self.outline, lambda: self.source.text)
-        return self._names_used
+        return names_used(self.outline, lambda: self.source.text)
 
     def forget_outline(self) -> None:
         """Drop the outline if the store can give it again; what it imports, and the names it uses, are still known."""

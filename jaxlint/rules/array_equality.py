@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from functools import lru_cache
 
 from msgspec import structs
@@ -225,7 +225,9 @@ def _compared(
         other = None if one is None else instances.instance(right)
         if one is None or other is None or one.cls is not other.cls or dotted(left) == dotted(right) is not None:
             return None
-        if _may_share(left, right, code) or _may_give_back(left, right, one.cls, code):
+        if may_share(left, right, lambda name: _given_in(code).get(name, ())) or _may_give_back(
+            left, right, one.cls, code
+        ):
             return None
         if _may_give_back(right, left, one.cls, code):
             return None
@@ -262,13 +264,15 @@ def _may_give_back(given: Expr, instance: Expr, cls: PytreeClass, code: CodeRead
     )
 
 
-def _may_share(left: Expr, right: Expr, code: CodeRead) -> bool:
-    """Whether an attribute of two objects may be one instance, for one of the objects was made of the other one."""
+def may_share(left: Expr, right: Expr, given: Callable[[str], Iterable[Expr]]) -> bool:
+    """Whether an attribute of two objects may be one instance, for one of the objects was made of the other one.
+
+    `given` tells the values that a variable is given.
+    """
     match left, right:
         case Attribute(value=Name(id=one), attr=attr), Attribute(value=Name(id=other), attr=same) if attr == same:
-            given = _given_in(code)
             makers = ((one, other), (other, one))
-            return any(source in names_inside(value) for made, source in makers for value in given.get(made, ()))
+            return any(source in names_inside(value) for made, source in makers for value in given(made))
     return False
 
 

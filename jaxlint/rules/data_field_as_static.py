@@ -13,6 +13,7 @@ from jaxlint.infer.applied import abstracting
 from jaxlint.infer.contents import contents_of
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead
+from jaxlint.infer.tracers import left_out
 from jaxlint.infer.values import Array, Container, FunctionValue, Instance, Scalar, Value, options, plain
 from jaxlint.infer.waiting import Candidate
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
@@ -42,7 +43,7 @@ from jaxlint.rules.analyses.traced_leaves import (
 )
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, is_none, without_call
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, without_call
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import Body, FunctionDefinition, assigned_names, bound_once
 
@@ -154,8 +155,8 @@ class DataFieldAsStatic(BodyRule):
         traced = traced or mapped_parameters(code)
         if function is None:
             return
-        left_out = {p.name for p in function.parameters if p.default is not None and not is_none(p.default)}
-        instances = {n: v for n, v in traced.items() if isinstance(plain(v), Instance) and n not in left_out}
+        without = left_out(function)
+        instances = {n: v for n, v in traced.items() if isinstance(plain(v), Instance) and n not in without}
         if not instances:
             return
         if all(a.transform.kind is Kind.JIT for a in code.applied) and may_run_uncompiled(code.place.module.source):

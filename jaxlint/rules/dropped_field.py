@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Event, Place, Replace
-from jaxlint.infer.values import UNKNOWN, Instance, plain
+from jaxlint.infer.values import Instance, plain
 from jaxlint.infer.waiting import Candidate
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -168,10 +168,10 @@ def _dropped(
         if not (is_made_to_cross(cls, evaluator) and _is_returned(at, variable, place, evaluator)):
             return
     is_named = cls.lists is not None and name in (cls.lists.dropped or ())
-    if is_named and not _is_returned(at, variable, place, evaluator):
-        return
-    if is_named and not (compiled or _is_passed_on(place, evaluator)):
-        return
+    if is_named:
+        comes_out = _is_returned(at, variable, place, evaluator) and (compiled or _is_passed_on(place, evaluator))
+        if not comes_out:
+            return
     way_out = f"make `{name}` a data field or a meta field"
     yield Problem(
         at=at,
@@ -190,14 +190,12 @@ def _is_passed_on(place: Place, evaluator: Evaluator) -> bool:
     if inner is None or place.owner is None:
         return False
     for function in place.module.outline.functions.values():
-        calls = [p for value in function.return_values for p in parts(value) if isinstance(p, Call)]
-        for call in calls:
-            if isinstance(call.func, Attribute) and call.func.attr == inner.name and place.applied(function):
-                base = call.func.value
-                given = evaluator.own_parameter(function, base.id, place.module) if isinstance(base, Name) else UNKNOWN
-                receiver = plain(given)
-                if isinstance(receiver, Instance) and place.owner in receiver.cls.mro:
-                    return True
+        for part in (part for value in function.return_values for part in parts(value)):
+            match part:
+                case Call(func=Attribute(value=Name(id=name), attr=inner.name)):
+                    given = plain(evaluator.own_parameter(function, name, place.module))
+                    if isinstance(given, Instance) and place.owner in given.cls.mro and place.applied(function):
+                        return True
     return False
 
 

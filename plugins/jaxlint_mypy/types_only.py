@@ -19,12 +19,11 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.array_equality import ArrayEquality, last_compared, may_hold_several, unequal_message
+from jaxlint.rules.array_equality import ArrayEquality, last_compared, may_hold_several, may_share, unequal_message
 from jaxlint.rules.base import Problem, Rule
 from jaxlint.rules.frozen_assignment import FrozenAssignment
 from jaxlint.rules.mutated_static_value import MutatedStaticValue
 from jaxlint.rules.replace_unknown_field import ReplaceUnknownField
-from jaxlint.syntax.names_read import names_inside
 from jaxlint_mypy import codes
 from jaxlint_mypy.codes import code_of
 from jaxlint_mypy.events import EventFeeder
@@ -127,15 +126,14 @@ class TypesOnly:
             self._unequal(ctx, cls, array, f"`{operator}`", "" if holds is False else EQ_GIVES_LAST.before)
 
     def _may_share(self, ctx: MethodContext) -> bool:
-        """Whether an attribute of two objects may be one instance, for one of the objects was made of the other one."""
+        """Whether what is compared may be one instance that two objects hold (as `jaxlint check` asks)."""
         operands = ctx.context.operands if isinstance(ctx.context, ComparisonExpr) else []
-        attributes = [one for one in operands if isinstance(one, MemberExpr)]
-        members = [(one.name, one.expr.name) for one in attributes if isinstance(one.expr, NameExpr)]
-        if len(members) != 2 or members[0][0] != members[1][0] or not isinstance(ctx.api, TypeChecker):
+        attributes = [one for one in operands if isinstance(one, MemberExpr) and isinstance(one.expr, NameExpr)]
+        if len(attributes) != 2 or not isinstance(ctx.api, TypeChecker):
             return False
-        given, (one, other) = self.feeder.code(ctx.api)[1].given, (owner for _, owner in members)
-        makers = ((one, other), (other, one))
-        return any(source in names_inside(to_expr(value)) for made, source in makers for value in given(made))
+        given = self.feeder.code(ctx.api)[1].given
+        left, right = map(to_expr, attributes)
+        return may_share(left, right, lambda name: map(to_expr, given(name)))
 
     def _is_asked(self, ctx: MethodContext) -> bool:
         """Whether a statement asks for the truth value of a comparison."""

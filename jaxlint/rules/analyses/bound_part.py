@@ -61,19 +61,18 @@ def changed_part(
             if any(a.attr == holder for f in run_by(function, owner).values() for a in f.self_assignments):
                 continue
             if part in {a.attr for a in function.self_assignments} | function.self_reads:
-                found = next(_changed_in(function, one, held, read, cls, evaluator), None)
+                found = next(_changed_in(function, one, part, read, cls, evaluator), None)
                 if found is not None:
                     return found, function
     return None
 
 
 def _changed_in(
-    function: Function, owner: PytreeClass, held: HeldPart, read: set[str], cls: PytreeClass, evaluator: Evaluator
+    function: Function, owner: PytreeClass, part: str, read: set[str], cls: PytreeClass, evaluator: Evaluator
 ) -> Iterator[str]:
     """What a method changes: the attribute that holds the instance, or an attribute of that."""
-    part = held.attr
     own = f"{function.self_name}.{part}"
-    for assignment in function.self_assignments if held.is_named else ():
+    for assignment in function.self_assignments:
         value = assignment.value
         if assignment.attr != part or value is None or is_none(value) or dotted(value) == own:
             continue

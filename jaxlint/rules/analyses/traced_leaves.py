@@ -257,8 +257,9 @@ class TracedLeaves:
             case Name(id=name) if name in self._given:
                 return self._variable(expr)
             case Name(id=name) if name in self._aliases:
-                found = self._traced(self._aliases[name], depth + 1) or (self._held(expr) if self._may_hold else None)
-                return found or (self._known(expr) if self._from_tracers else None)
+                found = self._traced(self._aliases[name], depth + 1)
+                if found is not None:
+                    return found
             case Attribute():
                 leaf = self._leaf(expr, depth)
                 value = None if leaf is None else plain(leaf.value)
@@ -275,11 +276,11 @@ class TracedLeaves:
                 if _is_pytree(item):
                     return Traced(item)
         found = self._held(expr) if self._may_hold and type(expr) in (Name, Subscript) else None
-        return found or (self._known(expr) if self._from_tracers else None)
+        return found or self._known(expr)
 
     def _known(self, expr: Expr) -> Traced | None:
         """The traced instance that an expression is, by whatever way that came there."""
-        if self._code is None or type(expr) not in (Name, Attribute, Subscript):
+        if self._code is None or not self._from_tracers or type(expr) not in (Name, Attribute, Subscript):
             return None
         start = root(expr)
         if not isinstance(start, Name) or start.id not in self._from_tracers:
