@@ -145,6 +145,11 @@ class Function(msgspec.Struct, array_like=True, gc=False):
         return f"{self.qualname}.<locals>"
 
     @property
+    def only_raises(self) -> bool:
+        """Whether it does nothing but raise an error, below a docstring perhaps, as what others are to write does."""
+        return self.checks and not self.return_values and self.statements <= 2
+
+    @property
     def may_only_copy(self) -> bool:
         """Whether it may do nothing but return copies with changes, or new instances of its own class."""
         return self.only_returns and bool(self.return_values) and all(map(self._may_copy, self.return_values))

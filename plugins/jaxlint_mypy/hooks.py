@@ -345,7 +345,9 @@ class Hooks:
         if fullname == "builtins.object.__setattr__":
             return partial(self._on_method, self.types_only.bypassed)
         if fullname in _HASHING:
-            return partial(self._on_method, partial(self._hash, *_HASHING[fullname]))
+            return partial(self._hash, *_HASHING[fullname])
+        if fullname == "builtins.list.__getitem__":
+            return self.items.read
         if fullname in _SEARCHING:
             return partial(self._on_method, partial(self._search, name))
         if owner in _CONTAINERS:
@@ -380,10 +382,11 @@ class Hooks:
         if isinstance(held, MemberExpr) and how in _RESIZING:
             self.types_only.mutated(ctx, held)
 
-    def _hash(self, how: str, what: str, ctx: MethodContext) -> None:
+    def _hash(self, how: str, what: str, ctx: MethodContext) -> Type:
         if how == "item" or how in MUTATING:
             self._mutate(how, ctx)
         self.types_only.hashed(ctx, what)
+        return self.items.read(ctx)
 
     def _search(self, name: str, ctx: MethodContext) -> None:
         if name in MUTATING:

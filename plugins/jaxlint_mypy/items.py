@@ -1,4 +1,7 @@
-"""Assignments to items of jax arrays: mypy's stub of the class declares an operator that only raises."""
+"""Items: assignments to those of jax arrays, and those of displays that hold pytrees among other things.
+
+mypy's stub of arrays declares an operator for the first that only raises.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ from mypy import nodes
 from mypy.checker import TypeChecker
 from mypy.nodes import CallExpr, Expression, IndexExpr, MemberExpr, NameExpr
 from mypy.plugin import MethodContext
+from mypy.types import Instance, Type, get_proper_type
 
 from jaxlint.infer.values import UNKNOWN, Array, Scalar, Value, as_instance, options, plain, without_none
 from jaxlint.syntax.expressions import Subscript
 from jaxlint_mypy.events import EventFeeder
 from jaxlint_mypy.exprs import to_call, to_expr
+from jaxlint_mypy.internals import known_type
+from jaxlint_mypy.parameters import ANY
 from jaxlint_mypy.statements import Statements
 
 
@@ -48,6 +54,23 @@ class ItemFeeder:
         )
         self.feeder.run(checker, notes)
 
+    def read(self, ctx: MethodContext) -> Type:
+        """An item of which mypy says `object`, as it was put into a list or dict with others.
+
+        Many pytrees are `Any` to mypy alone, and with one of these so is all that is held: that is left as it is.
+        """
+        typ, checker = get_proper_type(ctx.default_return_type), ctx.api
+        if not isinstance(typ, Instance) or typ.type.fullname != "builtins.object":
+            return ctx.default_return_type
+        read = ctx.context.callee if isinstance(ctx.context, CallExpr) else ctx.context
+        held = read.expr if isinstance(read, MemberExpr) else read.base if isinstance(read, IndexExpr) else None
+        if not isinstance(checker, TypeChecker) or not isinstance(held, NameExpr) or not _is_inferred(held):
+            return ctx.default_return_type
+        given = self.feeder.code(checker)[1].given(held.name)
+        types = [get_proper_type(known_type(checker, one)) for display in given for one in _held_by(display)]
+        classes = [self.feeder.front.class_of(one.type) for one in types if isinstance(one, Instance)]
+        return ANY if any(cls is not None and cls.is_pytree for cls in classes) else ctx.default_return_type
+
     def _value(self, checker: TypeChecker, node: Expression) -> Value:
         return plain(without_none(plain(self.feeder.value(checker, node))))
 
@@ -74,6 +97,13 @@ class ItemFeeder:
 def _is_array(value: Value) -> bool:
     """Whether a value certainly is a jax array."""
     return all(isinstance(o, Array) and o.library == "jax" for o in options(value))
+
+
+def _held_by(display: Expression) -> list[Expression]:
+    """What a list or a dict that is written out holds."""
+    if isinstance(display, nodes.DictExpr):
+        return [value for _, value in display.items]
+    return display.items if isinstance(display, nodes.ListExpr) else []
 
 
 def _is_inferred(node: Expression) -> bool:

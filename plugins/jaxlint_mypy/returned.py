@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mypy.checker import TypeChecker
-from mypy.nodes import CallExpr, Decorator, Expression, FuncDef, MemberExpr, RefExpr
+from mypy.nodes import CallExpr, Decorator, Expression, FuncDef, MemberExpr, RefExpr, TypeInfo
 from mypy.plugin import FunctionContext, MethodContext
 from mypy.typeops import make_simplified_union
 from mypy.types import (
@@ -45,9 +45,22 @@ def of_compiled(front: FrontEnd, ctx: MethodContext) -> Type:
         return ctx.default_return_type
     function = _function(ctx.api, call.callee) if isinstance(ctx.api, TypeChecker) else None
     typ = get_proper_type(function.type) if function is not None else None
-    if not isinstance(typ, CallableType) or has_type_vars(typ.ret_type):
+    if function is None or not isinstance(typ, CallableType) or has_type_vars(typ.ret_type):
         return ctx.default_return_type
+    if function.info and _leaves_methods(front, function.info):
+        return ctx.default_return_type  # an environment that is chosen by its name: its states are of subclasses, too
     return pytrees_in(front, typ.ret_type)
+
+
+def _leaves_methods(front: FrontEnd, info: TypeInfo) -> bool:
+    """Whether a class leaves methods to those that inherit from it: abstract ones, and those that only raise."""
+    tree = front.tree(info.module_name)
+    if info.is_abstract or tree is None or not tree.path:
+        return info.is_abstract
+    outline = front.module(tree).outline
+    declared = outline.classes.get(info.fullname[len(info.module_name) + 1 :])
+    names = [] if declared is None else [name for written in declared.methods.values() for name in written]
+    return any(outline.functions[name].only_raises for name in names)
 
 
 def _function(checker: TypeChecker, called: Expression) -> FuncDef | None:

@@ -933,4 +933,51 @@ S(jnp.ones(()), np.float32(3))
 S([1.0])  # E: type
 S(1, axis=[2])  # E: type
 """,
+    "held_with_others": "# only: replace"
+    + _STATE
+    + """
+def f(s: S, name: str) -> S:
+    carry = {"state": s, "n": 1, "of": {"a": s.x}}
+    print(carry["of"]["a"], carry.get("of", {})["a"])
+    many = [s, 1, "a"]
+    print(many[0].replace(x=s.x))
+    alike = {"a": s, "b": s}
+    print(alike["a"].replace(no=1))  # E: unknown
+    others = {"a": 1, "b": "x"}
+    print(others["a"].bit_length())  # E: attribute
+    declared: t.Dict[str, object] = {"a": s, "n": 1}
+    print(declared["n"].bit_length())  # E: attribute
+    return carry["state"]
+""",
+    "compiled_for_subclasses": "# only: flax node chex jdc jax equinox"
+    + """
+import abc
+from functools import partial
+@class S
+    x: jax.Array
+@class D(S)
+    m: float = 0.0
+class Env:
+    @partial(jax.jit, static_argnums=0)
+    def step(self, s: S) -> S:
+        return self.step_env(s)
+    def step_env(self, s: S) -> S:
+        "For subclasses."
+        raise NotImplementedError
+class Base(abc.ABC):
+    @partial(jax.jit, static_argnums=0)
+    def step(self, s: S) -> S:
+        return self.step_env(s)
+    @abc.abstractmethod
+    def step_env(self, s: S) -> S: ...
+class Whole:
+    @partial(jax.jit, static_argnums=0)
+    def step(self, s: S) -> S:
+        if s is None:
+            raise ValueError
+        return s
+def f(env: Env, base: Base, whole: Whole, s: S) -> None:
+    print(env.step(s).m, base.step(s).m)
+    print(whole.step(s).m)  # E: attribute
+""",
 }
