@@ -126,13 +126,8 @@ class Triggers:
 
     def passing(self, module: Module) -> list[tuple[Unit, Rows]]:
         """The units of a module that may pass something to transformed functions, and those that tell what."""
-        pieces, names = pieces_of(module), self.model.project_index.transformed_names
-        wanted = {
-            place(piece)
-            for piece in pieces
-            if not (piece.calls.isdisjoint(LAST_NAMES) and piece.calls.isdisjoint(names))
-            or self._calls_transformed(piece, self._functions(module, piece), module)
-        }
+        pieces = pieces_of(module)
+        wanted = {place(piece) for piece in pieces if self._may_pass(piece, self._functions(module, piece), module)}
         return self._with_callers(wanted, pieces, module)
 
     def _with_callers(self, wanted: set[Place], pieces: list[Unit], module: Module) -> list[tuple[Unit, Rows]]:
@@ -404,17 +399,21 @@ class Triggers:
             return True
         if any(unit.first <= row <= unit.last for row in self._static_rows):
             return True
-        if not unit.calls.isdisjoint(self._unregistered) and (
-            transforms
-            or not unit.calls.isdisjoint(self.model.project_index.transformed_names)
-            or self._calls_transformed(unit, functions, module)
-        ):
+        if not unit.calls.isdisjoint(self._unregistered) and self._may_pass(unit, functions, module):
             return True
         for function in functions:
             applied = self.transformed.decorating(function, module)
             if applied and (changes or _holds_static(applied) or self.given.takes_what_matters(function, module)):
                 return True
         return False
+
+    def _may_pass(self, unit: Unit, functions: list[Function], module: Module) -> bool:
+        """Whether a unit may pass something to a transformed function: it transforms one, or calls one."""
+        return (
+            not unit.calls.isdisjoint(LAST_NAMES)
+            or not unit.calls.isdisjoint(self.model.project_index.transformed_names)
+            or self._calls_transformed(unit, functions, module)
+        )
 
     def _calls_transformed(self, unit: Unit, functions: list[Function], module: Module) -> bool:
         """Whether a variable of the module, or an attribute, is called that is given what a transformation returns."""

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 #: The rules whose findings stand in code, and not in a comment.
 _ABOUT_CODE = (ClassRule, EventRule, BodyRule)
 
-_Check: TypeAlias = Callable[[Any, Evaluator], Iterator[Problem]]
+_Checks: TypeAlias = list[tuple[Rule, Callable[[Any, Evaluator], Iterator[Problem]]]]
 
 
 class Checker:
@@ -87,7 +87,7 @@ class Checker:
         self.event_rules = [rule() for rule in enabled if issubclass(rule, EventRule)]
         self.body_rules = [rule() for rule in enabled if issubclass(rule, BodyRule)]
         self.suppression_rules = [rule() for rule in enabled if issubclass(rule, SuppressionRule)]
-        self._checks: dict[type[Event], list[tuple[Rule, _Check]]] = {}
+        self._checks: dict[type[Event], _Checks] = {}
 
     # -- the whole project ------------------------------------------------------------------
 
@@ -314,10 +314,11 @@ class Checker:
 
     def _find_in_classes(self, module: Module, classes: Iterable[PytreeClass]) -> Iterator[Finding]:
         """What the rules find in the declarations of some classes of a module."""
+        of_pytrees: _Checks = [(rule, rule.check_class) for rule in self.class_rules]
+        of_others: _Checks = [(rule, rule.check_class) for rule in self.class_rules if rule.all_classes]
         for cls in classes:
             if not cls.symbol.declaration.expects_error:
-                rules = self.class_rules if cls.is_pytree else [rule for rule in self.class_rules if rule.all_classes]
-                yield from self._found_by([(rule, rule.check_class) for rule in rules], module, cls)
+                yield from self._found_by(of_pytrees if cls.is_pytree else of_others, module, cls)
 
     def _find_in_events(self, module: Module, events: Iterable[Event]) -> Iterator[Finding]:
         """What the rules find in what happens in a unit of a module."""
@@ -330,7 +331,7 @@ class Checker:
             if isinstance(event, CodeRead):
                 event.shared.clear()  # nobody asks for what the body holds any more
 
-    def _found_by(self, checks: Iterable[tuple[Rule, _Check]], module: Module, at: object) -> Iterator[Finding]:
+    def _found_by(self, checks: _Checks, module: Module, at: object) -> Iterator[Finding]:
         """What rules find in one place: in a class or an event."""
         evaluator = self.reader.evaluator
         for rule, check in checks:
@@ -348,11 +349,9 @@ class Checker:
             problems = [structs.replace(problem, declared=True) for problem in problems]
         return [self._finding(p, rule, module, self._place(p, module)) for p in problems]
 
-    def _checks_of(self, kind: type[Event]) -> list[tuple[Rule, _Check]]:
+    def _checks_of(self, kind: type[Event]) -> _Checks:
         """The rules that look at events of a kind, and their methods for it."""
-        checks: list[tuple[Rule, _Check]] = [
-            (rule, rule.check_event) for rule in self.event_rules if issubclass(kind, rule.events)
-        ]
+        checks: _Checks = [(rule, rule.check_event) for rule in self.event_rules if issubclass(kind, rule.events)]
         if issubclass(kind, CodeRead):
             checks += [(rule, rule.check_body) for rule in self.body_rules]
         return checks

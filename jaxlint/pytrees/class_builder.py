@@ -6,6 +6,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External
 from jaxlint.pytrees.class_members import ClassMembers, apply_lists, in_step, with_role
 from jaxlint.pytrees.declared_class import ancestors_of
+from jaxlint.pytrees.fields import Body
 from jaxlint.pytrees.flatten import AttributeReader
 from jaxlint.pytrees.framework import Framework, Role, Subclasses
 from jaxlint.pytrees.frameworks import (
@@ -52,34 +53,7 @@ class ClassBuilder(ClassMembers):
         generated_init = self._generated_init(framework, is_dataclass)
         init = None if generated_init else self._custom_init()
         members = [self._carried(f, framework, generated_init, init) for f in members]
-        fields = [f for f in members if f.kind is Kind.FIELD]
-        explicit: tuple[str, ...] | None = None
-        lists: FieldLists | None = None
-        known = self._fields_known(is_dataclass)
-        attributes = AttributeReader(self.symbol)
-        if framework is PYTREE_NODE_CLASS:
-            flattened = attributes.from_flatten(self._flatten_function())
-            if flattened is not None:
-                fields, explicit = flattened, tuple(f.name for f in flattened if f.role is Role.LEAF)
-                if not explicit and not attributes.has_no_children(self._flatten_function()):
-                    explicit = None  # what the children are is computed
-            else:
-                fields = [with_role(f, Role.UNKNOWN) for f in fields]
-            known = False
-        elif (framework is REGISTER_DATACLASS or framework.id == PROJECT) and self.registering is not None:
-            lists = self._lists(self.registering[1])
-            fields, explicit = apply_lists(fields, lists)
-            fields = [with_role(f, Role.UNKNOWN) if f.name in self.unsure else f for f in fields]
-        elif framework.is_tuple and self.registering is not None:
-            fields = [with_role(f, Role.UNKNOWN) for f in fields]  # it is flattened as the registration says
-        elif framework is REGISTER_STATIC:
-            fields = [with_role(f, Role.STATIC) for f in fields]
-        elif framework is SIMPLE_PYTREE and not any(p.is_dataclass for p in self.parents) and not is_dataclass:
-            fields = attributes.from_init(fields, self._marked_static(ancestors_of(self.parents)))
-            known = False
-        elif framework is TREEX and not is_dataclass:
-            fields = [f for f in self._merge_members(body, framework, True) if f.kind is Kind.FIELD]
-            known = False
+        fields, explicit, lists, known = self._fields(members, body, framework, is_dataclass)
         frozen, names = self._frozen(framework, params)
         return PytreeClass(
             symbol=self.symbol,
@@ -110,6 +84,40 @@ class ClassBuilder(ClassMembers):
             registered_by_base=self._registered_by_base(framework),
             lists=lists,
         )
+
+    def _fields(
+        self, members: list[Field], body: Body, framework: Framework, is_dataclass: bool
+    ) -> tuple[list[Field], tuple[str, ...] | None, FieldLists | None, bool]:
+        """The fields with their roles, the leaves and the lists that say so if some do, and whether all are known."""
+        fields = [f for f in members if f.kind is Kind.FIELD]
+        explicit: tuple[str, ...] | None = None
+        lists: FieldLists | None = None
+        known = self._fields_known(is_dataclass)
+        attributes = AttributeReader(self.symbol)
+        if framework is PYTREE_NODE_CLASS:
+            flattened = attributes.from_flatten(self._flatten_function())
+            if flattened is not None:
+                fields, explicit = flattened, tuple(f.name for f in flattened if f.role is Role.LEAF)
+                if not explicit and not attributes.has_no_children(self._flatten_function()):
+                    explicit = None  # what the children are is computed
+            else:
+                fields = [with_role(f, Role.UNKNOWN) for f in fields]
+            known = False
+        elif (framework is REGISTER_DATACLASS or framework.id == PROJECT) and self.registering is not None:
+            lists = self._lists(self.registering[1])
+            fields, explicit = apply_lists(fields, lists)
+            fields = [with_role(f, Role.UNKNOWN) if f.name in self.unsure else f for f in fields]
+        elif framework.is_tuple and self.registering is not None:
+            fields = [with_role(f, Role.UNKNOWN) for f in fields]  # it is flattened as the registration says
+        elif framework is REGISTER_STATIC:
+            fields = [with_role(f, Role.STATIC) for f in fields]
+        elif framework is SIMPLE_PYTREE and not any(p.is_dataclass for p in self.parents) and not is_dataclass:
+            fields = attributes.from_init(fields, self._marked_static(ancestors_of(self.parents)))
+            known = False
+        elif framework is TREEX and not is_dataclass:
+            fields = [f for f in self._merge_members(body, framework, True) if f.kind is Kind.FIELD]
+            known = False
+        return fields, explicit, lists, known
 
     def _framework(self) -> tuple[Framework, bool | None]:
         """The framework of the class, and whether the class itself is registered as a pytree."""

@@ -10,12 +10,11 @@ from collections.abc import Set
 import msgspec
 
 from jaxlint.libraries.transforms import LAST_NAMES
-from jaxlint.symbols.outline import (
-    Scope,
-    SelfAssignment,
-    Unit,
-)
+from jaxlint.symbols.nodes import body_rows, effects_of, only_returns, takes_class
+from jaxlint.symbols.outline import Function, Parameter, Scope, SelfAssignment, Unit
 from jaxlint.symbols.tables import LONG, without_tables
+from jaxlint.syntax.ast_expressions import from_ast
+from jaxlint.syntax.expressions import Expr, Span
 
 #: Where rows end, as the Python tokenizer counts them.
 ROW_END = re.compile(r"\r\n?|\n")
@@ -78,6 +77,48 @@ class FunctionContent:
         elif not is_fresh:
             self.fresh.discard(name)
             self.given.add(name)
+
+    def add(self, inner: FunctionContent) -> None:
+        """Do what a function inside does to the same `self`, too."""
+        self.assignments += inner.assignments
+        self.calls |= inner.calls
+        self.reads |= inner.reads
+        self.traits |= inner.traits
+        self.mutations |= inner.mutations
+
+    def function(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef,
+        qualname: str,
+        scope: Scope,
+        parameters: tuple[Parameter, ...],
+        decorators: tuple[Expr, ...],
+    ) -> Function:
+        """The declaration, with what was collected of its body."""
+        return Function(
+            name=node.name,
+            qualname=qualname,
+            scope=scope.qualname,
+            owner=scope.qualname if scope.kind == "class" else None,
+            parameters=parameters,
+            decorators=decorators,
+            returns=from_ast(node.returns) if node.returns is not None else None,
+            at=Span(node.lineno, node.col_offset, node.lineno, node.col_offset + len("def ") + len(node.name)),
+            is_async=isinstance(node, ast.AsyncFunctionDef),
+            is_generator=self.is_generator,
+            return_values=tuple(from_ast(v) for v in self.returns),
+            self_assignments=tuple(self.assignments),
+            self_calls=frozenset(self.calls),
+            self_reads=frozenset(self.reads | self.traits),
+            self_traits=frozenset(self.traits - self.reads),
+            self_mutations=frozenset(self.mutations),
+            statements=self.statements,
+            body_rows=body_rows(node),
+            only_returns=only_returns(node.body),
+            acts=self.acts,
+            checks=self.checks,
+            effects=tuple(effects_of(node.body)) if self.scope.keeps_values and takes_class(node) else (),
+        )
 
 
 class UnitContent:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxlint.symbols.outline import (
+    CLASS_PARAMETERS,
     EXPECTS_ERROR,
     SEARCHES,
     SUPPRESSING,
@@ -143,6 +144,11 @@ def item_of(value: ast.expr, index: int) -> ast.expr:
     """`value[index]`, standing where `value` stands: what unpacking assigns to one of the targets."""
     item = ast.copy_location(ast.Constant(index), value)
     return ast.copy_location(ast.Subscript(value, item, ast.Load()), value)
+
+
+def takes_class(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether the first parameter of a function is called as one is that takes a class."""
+    return bool(node.args.args) and node.args.args[0].arg in CLASS_PARAMETERS
 
 
 def effects_of(body: list[ast.stmt]) -> list[Call]:

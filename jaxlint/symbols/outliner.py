@@ -11,23 +11,19 @@ from jaxlint.suppression.comments import mentions_jaxlint
 from jaxlint.symbols.collected import FunctionContent, UnitContent, referring, split_rows
 from jaxlint.symbols.nodes import (
     TRY_STAR,
-    body_rows,
     class_body,
-    effects_of,
     expects_error,
     grouped,
-    only_returns,
     parameters_of,
     rows_of,
+    takes_class,
     type_checking_guards,
 )
 from jaxlint.symbols.outline import (
-    CLASS_PARAMETERS,
     MUTATING,
     Assignment,
     Class,
     Definition,
-    Function,
     Import,
     Outline,
     Scope,
@@ -272,9 +268,8 @@ class OutlineBuilder(Scanner):
         parameters = tuple(parameters_of(node.args))
         for parameter in (*node.args.defaults, *node.args.kw_defaults):
             self._scan(parameter)
-        first = node.args.args[0].arg if node.args.args else ""
-        keeps_values = "flatten" in node.name or first in CLASS_PARAMETERS
-        keeps_values = keeps_values or any(isinstance(s, ast.ClassDef) for s in node.body)
+        holds_class = any(isinstance(s, ast.ClassDef) for s in node.body)
+        keeps_values = "flatten" in node.name or holds_class or takes_class(node)
         inner = Scope("function", f"{qualname}.<locals>", scope.qualname, {}, set(), keeps_values)
         self.scopes[inner.qualname] = inner
         for declared in parameters:
@@ -297,35 +292,8 @@ class OutlineBuilder(Scanner):
         self.function, self.owner, self.guards = outer, outer_owner, outer_guards
         self.scope = scope.qualname
         if outer is not None and not is_method and collected.self_name is not None:
-            outer.assignments += collected.assignments
-            outer.calls |= collected.calls
-            outer.reads |= collected.reads
-            outer.traits |= collected.traits
-            outer.mutations |= collected.mutations
-        self.functions[qualname] = Function(
-            name=node.name,
-            qualname=qualname,
-            scope=scope.qualname,
-            owner=scope.qualname if is_method else None,
-            parameters=parameters,
-            decorators=decorators,
-            returns=from_ast(node.returns) if node.returns is not None else None,
-            at=Span(node.lineno, node.col_offset, node.lineno, node.col_offset + len("def ") + len(node.name)),
-            is_async=isinstance(node, ast.AsyncFunctionDef),
-            is_generator=collected.is_generator,
-            return_values=tuple(from_ast(v) for v in collected.returns),
-            self_assignments=tuple(collected.assignments),
-            self_calls=frozenset(collected.calls),
-            self_reads=frozenset(collected.reads | collected.traits),
-            self_traits=frozenset(collected.traits - collected.reads),
-            self_mutations=frozenset(collected.mutations),
-            statements=collected.statements,
-            body_rows=body_rows(node),
-            only_returns=only_returns(node.body),
-            acts=collected.acts,
-            checks=collected.checks,
-            effects=tuple(effects_of(node.body)) if first in CLASS_PARAMETERS else (),
-        )
+            outer.add(collected)
+        self.functions[qualname] = collected.function(node, qualname, scope, parameters, decorators)
         if is_piece:
             self.pieces.append(self.content.unit(*rows_of(node, self.lines), "function"))
             self.content = self.rest
