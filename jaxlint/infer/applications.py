@@ -141,6 +141,6 @@ def _fails(transform: Transform, function: Function, arguments: int, names: froz
     """Whether a function that is given so many arguments, and those names, lacks one: nothing of it is traced then."""
     if transform.kind is Kind.KERNEL:
         return False  # a kernel gets references to what it writes, too
-    needed = [p.name for p in function.parameters if p.kind == "positional"][arguments:]
+    needed = function.positional[arguments:]
     without = {p.name for p in function.parameters if p.default is None} - names
     return not without.isdisjoint(needed)

@@ -65,14 +65,12 @@ class Applied(msgspec.Struct, frozen=True):
         refuses = is_traced and self.transform.rebuilds and not self.transform.filters
         return refuses and self.options.isdisjoint({"out_axes", "out_specs"})
 
-    def _free(self, function: Function) -> list[str]:
-        """The positional parameters of `function` that are given when the result is called."""
-        return [p.name for p in function.parameters if p.kind == "positional"][self.bound :]
-
     def mapped_parameters(self, function: Function) -> frozenset[str]:
         """The parameters of `function` of which `in_axes` takes slices: all of their leaves must be arrays."""
-        free = self._free(function)
-        return self.rebuilt_parameters(function).intersection(free[n] for n in self.mapped or () if n < len(free))
+        if not self.mapped:
+            return frozenset()
+        free = function.positional[self.bound :]
+        return self.rebuilt_parameters(function).intersection(free[n] for n in self.mapped if n < len(free))
 
     def static_parameters(self, function: Function) -> frozenset[str] | None:
         """The names of the parameters of `function` that are static; None if they cannot be determined."""
@@ -80,17 +78,19 @@ class Applied(msgspec.Struct, frozen=True):
             return None
         if not self.static_argnums and not self.static_argnames:
             return frozenset()
-        positional = self._free(function)
+        positional = function.positional[self.bound :]
         chosen = [positional[n] for n in self.static_argnums if -len(positional) <= n < len(positional)]
         return frozenset({*chosen, *self.static_argnames})
 
     def donated_parameters(self, function: Function) -> frozenset[str]:
         """The parameters of `function` whose buffers may be used again for the results."""
-        positional = self._free(function)
+        numbers, names = self.donate_argnums or (), self.donate_argnames or ()
+        if not (self.donate or numbers or names):
+            return frozenset()
+        positional = function.positional[self.bound :]
         if self.donate:
             first = 1 if self.donate.endswith("-except-first") else 0
             return frozenset(positional[first:]) if self.donate.startswith(("all", "warn")) else frozenset()
-        numbers, names = self.donate_argnums or (), self.donate_argnames or ()
         return frozenset(positional[n] for n in numbers if -len(positional) <= n < len(positional)).union(names)
 
     def rebuilt_parameters(self, function: Function) -> frozenset[str]:
@@ -98,7 +98,7 @@ class Applied(msgspec.Struct, frozen=True):
         static = self.static_parameters(function) if self.transform.rebuilds else None
         if static is None:
             return frozenset()
-        free = self._free(function)
+        free = function.positional[self.bound :]
         if self.transform.kind is Kind.GRAD:
             numbers = self.argnums or ()
             return frozenset(free[n] for n in numbers if -len(free) <= n < len(free)) - self.given
@@ -114,8 +114,7 @@ class Applied(msgspec.Struct, frozen=True):
 
     def given_parameters(self, function: Function) -> frozenset[str]:
         """The parameters of `function` that were given before it was transformed."""
-        positional = [p.name for p in function.parameters if p.kind == "positional"]
-        return self.given | frozenset(positional[: self.bound])
+        return self.given.union(function.positional[: self.bound])
 
 
 def rebuilt_parameters(function: Function, applied: Iterable[Applied]) -> frozenset[str]:

@@ -67,7 +67,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import AT, UPDATE_METHODS
-from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function, Parameter
+from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function, Parameter, names_by_position
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -283,7 +283,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
             if not all(self._keeps_return_value(d, func.symbol) for d in function.decorators):
                 return result
             count = len(call.positional)
-            names = [p.name for p in function.parameters if p.kind == "positional"][:count]
+            names = function.positional[:count]
             keywords = [a.keyword or "" for a in call.args[count:]]
             passed = {**dict(zip(names, given, strict=False)), **dict(zip(keywords, given[count:], strict=True))}
             return traced(self.return_of(func.symbol, None, passed))
@@ -359,7 +359,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         if parameters is None or any(a.star == "*" for a in call.args):
             positional: list[str] = []
         else:
-            positional = [p.name for p in parameters if p.kind == "positional"]
+            positional = names_by_position(parameters)
         out: list[KeywordValue] = []
         index = 0
         for arg, held in zip(call.args, values.held, strict=True):

@@ -26,6 +26,7 @@ from jaxlint.infer.values import (
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.symbols.outline import names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, items_of, last_name
 from jaxlint.syntax.statements import (
     Assign,
@@ -304,7 +305,7 @@ class CompoundStatements:
         parameters = cls.constructor()
         if own or parameters is None or cls.custom_init() is not None:
             return None
-        names = [p.name for p in parameters if p.kind == "positional" and cls.field(p.name) is not None]
+        names = [name for name in names_by_position(parameters) if cls.field(name) is not None]
         return names[index] if index < len(names) else None
 
 

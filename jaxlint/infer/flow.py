@@ -210,7 +210,7 @@ class UnitReader(CompoundStatements):
             inside = function.place is not None and declaration.owner is not None
             owner = function.place.owner if function.place is not None and inside else None
             receiver = self.evaluator.receiver(declaration, owner) if owner is not None else None
-            names = [p.name for p in declaration.parameters if p.kind == "positional"]
+            names = declaration.positional
             passed = dict(zip(names[1:] if receiver is not None else names, arguments, strict=False))
             return self._function_body(node, declaration, function.outer, receiver, passed)
         finally:
@@ -242,7 +242,7 @@ class UnitReader(CompoundStatements):
             return
         function.told.add(tuple(arguments))
         symbol, events = FunctionSymbol(function.module, declaration), list[Event]()
-        names = [p.name for p in declaration.parameters if p.kind == "positional"]
+        names = declaration.positional
         self.calls.note_call(symbol, dict(zip(names, arguments, strict=False)), caller.function)
         if function.place is not None and any(map(is_informative, arguments)):
             with self._reading(events, function.place):

@@ -178,7 +178,7 @@ class HigherOrder:
         target = self.target(func) if place is not None and not self.notes.runs_untransformed else None
         if place is None or target is None or not target.applied:
             return
-        positional = [p.name for p in target.function.parameters if p.kind == "positional"]
+        positional = target.function.positional
         index = target.bound
         if target.receiver is not None and any(a.is_decorator for a in target.applied):
             self._cross(target, getattr(call.func, "value", call).at, target.receiver, positional[0], 0)

@@ -10,7 +10,7 @@ from jaxlint.infer.applied import Applied
 from jaxlint.infer.deferred import Held, Values, known
 from jaxlint.infer.values import UNKNOWN, Container, Value, dict_of, known_entries, plain, slice_of
 from jaxlint.libraries.transforms import Kind
-from jaxlint.symbols.outline import Parameter
+from jaxlint.symbols.outline import Parameter, names_by_position
 from jaxlint.syntax.expressions import Call, Expr
 
 
@@ -24,7 +24,7 @@ class Passed(msgspec.Struct, frozen=True):
 
     def in_order(self, parameters: Sequence[Parameter]) -> list[Value]:
         """What is passed for the positional ones of some parameters, up to the last one that is given something."""
-        names = [p.name for p in parameters if p.kind == "positional"]
+        names = names_by_position(parameters)
         found = list(self.positional)
         last = max((n for n, name in enumerate(names) if name in self.keywords), default=-1)
         return found + [known(self.keywords.get(name, UNKNOWN)) for name in names[len(found) : last + 1]]
@@ -44,7 +44,7 @@ class Passed(msgspec.Struct, frozen=True):
 
     def left_out(self, parameters: Sequence[Parameter]) -> Iterator[tuple[str, Expr]]:
         """The defaults of those of some parameters without annotation that the call leaves out."""
-        positional = [p.name for p in parameters if p.kind == "positional"]
+        positional = names_by_position(parameters)
         given = {*self.keywords, *positional[: len(self.positional)]}
         for parameter in parameters if not self.has_star else ():
             if parameter.default is not None and parameter.annotation is None and parameter.name not in given:

@@ -229,7 +229,7 @@ class _Arguments(msgspec.Struct, frozen=True):
             p.name: Placed(p.default, home, function.scope) for p in function.parameters if p.default is not None
         }
         keywords = tuple(p.name for p in function.parameters if p.kind == "keyword")
-        positional = tuple(p.name for p in function.parameters if p.kind == "positional")
+        positional = tuple(function.positional)
         bound = self.bound(positional, keywords, defaults)
         starred = next((p.name for p in function.parameters if p.kind == "*"), None)
         if starred is not None and bound.complete:

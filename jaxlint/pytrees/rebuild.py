@@ -11,7 +11,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, Resolver
 from jaxlint.pytrees.framework import Role, Unflatten
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.symbols.outline import Assignment, Function, names_by_position
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -241,7 +241,7 @@ def _passed(cls: PytreeClass, call: Call, reader: _Reader) -> tuple[dict[str, st
     parameters = cls.constructor()
     if parameters is None:
         return {}, None
-    positional = iter([p.name for p in parameters if p.kind == "positional"])
+    positional = iter(names_by_position(parameters))
     passed: dict[str, _Part] = {}
     complete = True
     for argument in call.args:

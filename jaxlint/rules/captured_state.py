@@ -401,10 +401,9 @@ def _bound_in(name: str, statement: Statement) -> Statement | None:
 
 def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], code: CodeRead) -> Iterator[Problem]:
     """The problem of a parameter that is not read, where what is passed for it is taken from around the function."""
-    positional = [p for p in one.function.parameters if p.kind == "positional"]
-    if not positional or positional[0].name.startswith("_"):
+    parameter = next(iter(one.function.positional), "_")
+    if parameter.startswith("_"):
         return
-    parameter = positional[0].name
     if next(reads(one.body, parameter), None) is not None or parameter in own_names(one.body):
         return
     for call in _gradient_calls(one, code.body):

@@ -162,7 +162,7 @@ def _growing(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     if function is None or not updates:
         return
     loops = [a for a in code.applied if a.transform.kind is Kind.LOOP and a.transform.name in _CARRIES]
-    positional = [p.name for p in function.parameters if p.kind == "positional"]
+    positional = function.positional
     carried = {positional[_CARRIES[a.transform.name]] for a in loops if len(positional) > _CARRIES[a.transform.name]}
     if not carried:
         return

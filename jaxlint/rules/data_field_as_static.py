@@ -42,7 +42,7 @@ from jaxlint.rules.analyses.traced_leaves import (
     traced_parameters,
 )
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.symbols.outline import Function
+from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, without_call
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import Body, FunctionDefinition, assigned_names, bound_once
@@ -282,7 +282,7 @@ class _Reader:
                 return
             callee = callee_of(FunctionValue(symbol), self._evaluator, plainly=False)
         if callee is not None:
-            names = iter([p.name for p in callee.parameters if p.kind == "positional"])
+            names = iter(names_by_position(callee.parameters))
             taken = {argument.keyword or next(names, ""): traced for argument, traced in given}
             yield from self._inside(callee, {n: t for n, t in taken.items() if t is not None}, call, depth)
 

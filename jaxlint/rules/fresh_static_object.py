@@ -289,7 +289,7 @@ def _given(symbol: FunctionSymbol, call: Call, code: CodeRead, evaluator: Evalua
     value = plain(evaluator.own_parameter(symbol.declaration, name, symbol.module))
     if not isinstance(value, UnknownValue) or call.has_star:
         return value
-    given = call.given_to(p.name for p in symbol.declaration.parameters if p.kind == "positional")
+    given = call.given_to(symbol.declaration.positional)
     return LocalInstances.of(code, evaluator).value(given[name]) if name in given else UNKNOWN
 
 

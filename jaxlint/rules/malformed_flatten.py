@@ -25,7 +25,7 @@ from jaxlint.rules.analyses.registered_pairs import registered_pairs
 from jaxlint.rules.analyses.returned_pair import Flaw, flaw_of_pair
 from jaxlint.rules.analyses.unflattening import children_completed, children_in_order, children_ordered, completed
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
-from jaxlint.symbols.outline import Function
+from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Span, dotted
 
@@ -208,7 +208,7 @@ def _missing(cls: PytreeClass, name: str) -> Problem:
 def _signature(cls: PytreeClass, method: Function) -> Problem | None:
     """A decorator that is missing, or parameters that are exchanged."""
     decorators = {(dotted(d) or "").rpartition(".")[2] for d in method.decorators}
-    positional = [p.name for p in method.parameters if p.kind == "positional"]
+    positional = method.positional
     if not method.decorators and len(positional) == 3 and len(method.parameters) == 3:
         return _problem(
             cls,
@@ -247,7 +247,7 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
         return
     if any("__new__" in c.symbol.declaration.methods for c in cls.mro) or not _keeps_names(cls, flatten):
         return
-    taken = [p.name for p in parameters if p.kind == "positional"]
+    taken = names_by_position(parameters)
     stored = stored_in(cls, evaluator)
     if any(stored.get(name, name) not in children for name in children):
         return

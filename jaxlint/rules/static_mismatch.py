@@ -215,9 +215,8 @@ def _mapped_together(
 ) -> tuple[object, str] | None:
     """Where a function maps the items of an argument together, and by what."""
     body = instances.evaluator.calls.body_of(symbol)
-    parameters = symbol.declaration.parameters
     bound = 1 if symbol.declaration.self_name is not None else 0
-    positional = [p.name for p in parameters if p.kind == "positional"][bound:]
+    positional = symbol.declaration.positional[bound:]
     given = [a for a in call.args if a.keyword is None]
     name = argument.keyword or next(
         (n for n, one in zip(positional, given, strict=False) if one.at is argument.at), None

@@ -220,7 +220,7 @@ def _dropping(every: Iterable[Applied], method: Function, cls: PytreeClass, leve
     if not cls.is_pytree or cls.registered is not True:
         return None
     changes: list[Change] = []
-    positional = [p.name for p in method.parameters if p.kind == "positional"]
+    positional = method.positional
     for applied in every:
         numbers = tuple(n for n in applied.static_argnums or () if n in (0, -len(positional)))
         if numbers:

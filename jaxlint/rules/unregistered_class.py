@@ -158,11 +158,10 @@ def _takes_instance(cls: PytreeClass, method: Function, evaluator: Evaluator) ->
 def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
     """One argument of a call; one that the function declares is reported there."""
     refusing = _refusing(event.applied)
-    if traced_by(event) is None or not refusing:
+    cls = refused_class(event.value, evaluator.model) if refusing else None
+    if cls is None or traced_by(event) is None:
         return
-    function, cls = event.function, refused_class(event.value, evaluator.model)
-    if cls is None:
-        return
+    function = event.function
     declared = next((p for p in function.parameters if p.name == event.parameter), None) if function else None
     if function is not None and declared is not None:
         if declared.name == function.self_name or _is_told_there(declared, function, event, evaluator):

@@ -5,6 +5,7 @@ their bindings, the class and function declarations, and the *units*: the top-le
 their line range and their triggers. Only units whose triggers a rule asks for are read.
 """
 
+from collections.abc import Iterable
 from typing import Tuple  # noqa: UP035
 
 import msgspec  # which must compile annotations that are text: here they are none
@@ -95,6 +96,11 @@ class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
     at: Span
 
 
+def names_by_position(parameters: Iterable[Parameter]) -> list[str]:
+    """The names of those of some parameters that take arguments by position."""
+    return [parameter.name for parameter in parameters if parameter.kind == "positional"]
+
+
 class SelfAssignment(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """`self.attr = value` in a method; `value` is None where it is not a plain assignment."""
 
@@ -148,6 +154,11 @@ class Function(msgspec.Struct, array_like=True, gc=False):
     def only_raises(self) -> bool:
         """Whether it does nothing but raise an error, below a docstring perhaps, as what others are to write does."""
         return self.checks and not self.return_values and self.statements <= 2
+
+    @property
+    def positional(self) -> list[str]:
+        """The names of its parameters that take arguments by position, its instance among them."""
+        return [p.name for p in self.parameters if p.kind == "positional"]  # asked for too often for a call more
 
     @property
     def may_only_copy(self) -> bool:

@@ -35,7 +35,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.base import Problem, Rule
-from jaxlint.symbols.outline import EXPECTED_FAILURE, Function
+from jaxlint.symbols.outline import EXPECTED_FAILURE, Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Argument, Call, Name, dotted
 from jaxlint.syntax.statements import walk
@@ -342,7 +342,7 @@ class EventFeeder:
     def bound(self, checker: TypeChecker, cls: PytreeClass, call: CallExpr, translated: Call) -> list[KeywordValue]:
         """The arguments by the names of the parameters that they are for."""
         parameters = cls.constructor() or ()
-        positional = [p.name for p in parameters if p.kind == "positional"]
+        positional = names_by_position(parameters)
         bound: list[KeywordValue] = []
         for index, (node, argument) in enumerate(zip(call.args, translated.args, strict=True)):
             if argument.star == "*":

@@ -141,7 +141,7 @@ def _own_method(branch: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionS
 
 def _straight(function: Function, body: Body, module: Module, bound: int = 0) -> _Branch | None:
     """A function without decorators that does nothing but bind variables and return something."""
-    params = tuple(p.name for p in function.parameters if p.kind == "positional")[bound:]
+    params = tuple(function.positional)[bound:]
     variables, last = only_bound(body[:-1]), body[-1] if body else None
     if variables is None or not variables.keys().isdisjoint(params):
         return None

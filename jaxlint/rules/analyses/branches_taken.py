@@ -17,7 +17,7 @@ def left_out(call: Call, function: Function, body: Body, optional: Collection[st
     """
     if call.has_star:
         return frozenset()
-    names = [p.name for p in function.parameters if p.kind == "positional" and p.name != function.self_name]
+    names = [name for name in function.positional if name != function.self_name]
     given = call.given_to(names)
     defaults = {p.name: p.default for p in function.parameters if p.default is not None and p.name not in given}
     known = {name: value for name, value in given.items() if not (isinstance(value, Name) and value.id in optional)}

@@ -30,7 +30,7 @@ from jaxlint.rules.analyses.leaf_traits import (
     raises,
 )
 from jaxlint.rules.analyses.traced import is_kept_out
-from jaxlint.symbols.outline import Function, Parameter
+from jaxlint.symbols.outline import Function, Parameter, names_by_position
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -403,7 +403,7 @@ class _Reader(StraightLine[Held]):
         given: dict[str, Held] = {}
         self_name = function.self_name
         parameters = function.parameters[1:] if function.owner is not None else function.parameters
-        positional = iter([p.name for p in parameters if p.kind == "positional"])
+        positional = iter(names_by_position(parameters))
         for argument, value in zip(call.args, values, strict=True):
             name = argument.keyword or next(positional, None)
             if name is not None and self.is_self(argument.value):

@@ -11,7 +11,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.flattening import Flattened, Rebuilt, Routine, flattened, rebuilt
 from jaxlint.rules.analyses.methods import own_methods
-from jaxlint.symbols.outline import Function
+from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none
 from jaxlint.syntax.statements import Body, Do, all_parts
 
@@ -67,7 +67,7 @@ def _attributes_of(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> dic
         return None
     if any("__new__" in c.symbol.declaration.methods for c in cls.mro):
         return None
-    taken = [p.name for p in parameters if p.kind == "positional"]
+    taken = names_by_position(parameters)
     stored = stored_in(cls, evaluator)
     names: dict[int, str] = {}
     for position, target in back.targets.items():
@@ -134,7 +134,7 @@ def _stored(mro: Sequence[PytreeClass], evaluator: Evaluator) -> dict[str, str]:
     call = _call_of_base(init, owner, evaluator) if above else None
     taken = above[0].constructor() if call is not None else None
     if call is not None and taken is not None and not any(p.kind.startswith("*") for p in taken):
-        given = call.given_to(p.name for p in taken if p.kind == "positional")
+        given = call.given_to(names_by_position(taken))
         for name, attr in _stored(above, evaluator).items():
             value = given.get(name)
             if isinstance(value, Name) and attr not in own:

@@ -15,6 +15,7 @@ from jaxlint.infer.values import FunctionValue
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.callees import Callee, callee_of
 from jaxlint.rules.analyses.purposes import Purpose, is_cache, made_from, purpose_of, removes
+from jaxlint.symbols.outline import names_by_position
 from jaxlint.syntax.expressions import Call, Expr, Name
 from jaxlint.syntax.statements import Body
 
@@ -85,7 +86,7 @@ def _is_used(purpose: Purpose, place: Slot, at: object, body: Body) -> bool:
 
 def given_for(call: Call, callee: Callee, changed: Slot) -> tuple[Expr, tuple[str, ...]] | None:
     """The argument that holds what is changed, and the path that leads there from it."""
-    positional = [p.name for p in callee.parameters if p.kind == "positional"]
+    positional = names_by_position(callee.parameters)
     stars = [argument for argument in call.args if argument.star]
     given = call.given_to(positional)
     kinds = {p.name: p.kind for p in callee.parameters}

@@ -129,7 +129,7 @@ def _called(
     symbol = resolver.follow(resolver.resolve(func, code.place.module, code.scope)) if len(states) == 1 else None
     if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators or symbol.declaration.owner:
         return None
-    positional = [p.name for p in symbol.declaration.parameters if p.kind == "positional"]
+    positional = symbol.declaration.positional
     index, name = states[0]
     return (symbol, name, positional[index]) if index < len(positional) else None
 

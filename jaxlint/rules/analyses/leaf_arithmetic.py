@@ -59,7 +59,7 @@ def _function(expr: Expr, code: CodeRead, evaluator: Evaluator) -> tuple[tuple[s
             return (), (), ""
     if declaration.decorators or declaration.is_generator or declaration.is_async:
         return (), (), ""
-    names = tuple(p.name for p in declaration.parameters if p.kind == "positional")
+    names = tuple(declaration.positional)
     return names, body, declaration.inner_scope
 
 

@@ -14,7 +14,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.settled import settled
-from jaxlint.symbols.outline import Function, Parameter
+from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -157,7 +157,7 @@ class MadeInstances:
         parameters = cls.constructor()
         if parameters is None or cls.has_own_construction:
             return None
-        given = _given(parameters, call)
+        given = call.given_to(names_by_position(parameters))
         statics: dict[str, Expr] = {}
         for field in cls.static_fields:
             placed = Placed(given[field.name], module, scope) if field.name in given else field.default
@@ -198,7 +198,7 @@ class MadeInstances:
         symbol = self.symbol(call.func)
         if not isinstance(symbol, FunctionSymbol) or call.has_star:
             return None, set()
-        given = _given(symbol.declaration.parameters, call)
+        given = call.given_to(symbol.declaration.positional)
         return self._returned_by(symbol), {name for name, held in given.items() if _varies(held, varying)}
 
     def _made_by(self, symbol: FunctionSymbol, call: Call) -> Made | None:
@@ -206,7 +206,7 @@ class MadeInstances:
         made = self._returned_by(symbol) if not call.has_star else None
         if made is None:
             return None
-        given = {name: self._here(value) for name, value in _given(symbol.declaration.parameters, call).items()}
+        given = {name: self._here(value) for name, value in call.given_to(symbol.declaration.positional).items()}
         names = {p.name for p in symbol.declaration.parameters}
         statics = {
             name: given.get(value.id) if isinstance(value, Name) and value.id in names else value
@@ -263,12 +263,6 @@ def _may_return_list(function: Function) -> bool:
     values = function.return_values
     is_plain = len(values) == 1 and not (function.is_async or function.is_generator)
     return is_plain and isinstance(values[0], (Comprehension, Name))
-
-
-def _given(parameters: Sequence[Parameter], call: Call) -> dict[str, Expr]:
-    """What a call gives to the parameters of a function."""
-    positional = (p.name for p in parameters if p.kind == "positional")
-    return call.given_to(positional)
 
 
 def _varies(expr: Expr, varying: set[str]) -> bool:

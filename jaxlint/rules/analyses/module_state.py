@@ -255,7 +255,7 @@ class ModuleState:
             return None
         parameters = symbol.declaration.parameters
         modes = {p.name: _truth(p.default, {}) for p in parameters if p.default is not None and not call.has_star}
-        positional = [p.name for p in parameters if p.kind == "positional"][bound:]
+        positional = symbol.declaration.positional[bound:]
         modes |= {name: _truth(value, given) for name, value in call.given_to(positional).items()}
         known = {name: mode for name, mode in modes.items() if mode is not None}
         return Code.of(symbol.declaration, body, symbol.module, known)

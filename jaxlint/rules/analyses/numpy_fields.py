@@ -36,7 +36,7 @@ def is_made_with_numpy(classes: Sequence[PytreeClass], field: str, module: Modul
 
 def is_called_with_numpy(function: Function, parameter: str, module: Module, evaluator: Evaluator) -> bool:
     """Whether the module of a function, or one that imports it, gives such an array for a parameter."""
-    names = [p.name for p in function.parameters if p.kind == "positional" and p.name != function.self_name]
+    names = [name for name in function.positional if name != function.self_name]
     if parameter not in names:
         return False
     for around in (module, *evaluator.model.importers(module)):

@@ -48,7 +48,7 @@ def _dropped(
     names: Sequence[str] | None,
 ) -> Iterator[Change]:
     """The changes that take a parameter out of what an option lists, by number and by name."""
-    positional = [p.name for p in function.parameters if p.kind == "positional"]
+    positional = function.positional
     chosen = tuple(n for n in numbers or () if positional[n : n + 1] == [parameter])
     if chosen and not applied.bound:
         yield DropOption(applied.at, f"{option}_argnums", chosen)

@@ -14,6 +14,7 @@ from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import TRAIN_STATE, is_train_state
 from jaxlint.rules.analyses.settled import is_fixed
+from jaxlint.symbols.outline import names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, Body, all_parts, bound_by, bound_once, looked_up, parts, walk
 
@@ -38,7 +39,7 @@ def given_by(call: Call, cls: PytreeClass) -> Iterator[tuple[Field, Expr]]:
     parameters = cls.constructor()
     if call.has_star or parameters is None or cls.has_own_construction:
         return
-    positional = [p.name for p in parameters if p.kind == "positional"]
+    positional = names_by_position(parameters)
     pairs = list(zip(positional, call.positional, strict=False))
     pairs += [(argument.keyword, argument.value) for argument in call.args if argument.keyword is not None]
     for name, value in pairs:

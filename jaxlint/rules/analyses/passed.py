@@ -40,7 +40,7 @@ def given_by(call: Call, function: Function) -> dict[str, Expr]:
 
     Nothing where something is unpacked into the call.
     """
-    names = [p.name for p in function.parameters if p.kind == "positional"]
+    names = function.positional
     if call.has_star:
         return {}
     if function.self_name is not None and isinstance(call.func, Attribute):
@@ -82,7 +82,7 @@ def calls_of(function: Function, module: Module, homes: Iterable[Module], evalua
     if function.decorators or "<locals>" in function.scope or (owner is not None and function.name != "__init__"):
         return
     name = function.name if owner is None else module.outline.classes[owner].name
-    positional = [p.name for p in function.parameters if p.kind == "positional"][owner is not None :]
+    positional = function.positional[owner is not None :]
     resolver, written = evaluator.model.resolver, re.compile(rf"\b{re.escape(name)}\s*\(")
     for home in homes:
         if home is not module and written.search(home.source.text) is None:

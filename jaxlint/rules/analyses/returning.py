@@ -59,7 +59,7 @@ def returning_also(
         return None
     if is_known_elsewhere(function.name, module, evaluator):
         return None
-    names = [p.name for p in function.parameters if p.kind == "positional"]
+    names = function.positional
     is_method = function.owner is not None and function.self_name is not None
     position = names.index(name) - is_method if name in names else len(names)
     texts = [function.name, *compiled_names(function.name, module)]

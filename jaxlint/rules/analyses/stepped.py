@@ -17,7 +17,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.moving import binds, is_straight, moving
 from jaxlint.rules.analyses.origins import given_by
-from jaxlint.symbols.outline import Function, Parameter
+from jaxlint.symbols.outline import Function, Parameter, names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted, is_number, items_of
 from jaxlint.syntax.statements import (
     Assign,
@@ -158,7 +158,7 @@ class Copies:
         calls = tuple(value for value in returned if isinstance(value, Call))
         if len(calls) != len(returned):
             return None
-        given = copy.given_to(p.name for p in parameters if p.kind == "positional")
+        given = copy.given_to(names_by_position(parameters))
         return _Copying(home, function.inner_scope, base, given, body, bound, calls)
 
     def moved_in(self, method: FunctionSymbol) -> Iterator[str]:

@@ -174,7 +174,7 @@ def code_of(function: Function, body: Body, module: Module, around: Mapping[str,
     """The code of a declared function."""
     return Code(
         function.name,
-        tuple(p.name for p in function.parameters if p.kind == "positional"),
+        tuple(function.positional),
         body,
         module,
         function.inner_scope,

@@ -49,7 +49,7 @@ from jaxlint.rules.analyses.things import (
     truth_of,
     without_containers,
 )
-from jaxlint.symbols.outline import MUTATING
+from jaxlint.symbols.outline import MUTATING, names_by_position
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -380,7 +380,7 @@ class Expressions:
         own = cls.has_own_construction or cls.unknown_decorator or not cls.fields_known
         if parameters is None or own:
             return State(cls, {})
-        names = [p.name for p in parameters if p.kind == "positional"]
+        names = names_by_position(parameters)
         passed = {**dict(zip(names, given, strict=False)), **keywords}
         exprs = call.given_to(names if given else ())
         written = {name: Placed(expr, frame.module, frame.scope) for name, expr in exprs.items()}
