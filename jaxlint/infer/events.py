@@ -16,6 +16,7 @@ from jaxlint.infer.contents import Contents, contents_of
 from jaxlint.infer.deferred import Held, known
 from jaxlint.infer.values import ClassObject, Instance, Value, is_declared
 from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.syntax.expressions import Call, Expr
@@ -177,6 +178,8 @@ class Replace(Update, frozen=True):
     stays_until_returned: bool = False
     #: Whether a function of the user's returns the copy in a tuple, beside something else.
     beside: bool = False
+    #: The function of the user's that makes the copy, if it certainly is that one.
+    by: FunctionSymbol | None = None
 
     @property
     def sets_static(self) -> bool:

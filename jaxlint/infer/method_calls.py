@@ -90,10 +90,11 @@ class MethodCalls:
         overrides = self._overrides(func)
         if overrides is None:
             return
+        by = None if overrides else func.symbol
         if isinstance(receiver, Instance) and isinstance(call.func, Attribute):
             if all(self._keeps_return_value(d, func.symbol) for d in declaration.decorators):
                 if all(map(self._copies_receiver, (func, *overrides))):
-                    self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()))
+                    self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()), by=by)
                     return
         passed = {} if call.has_star else self._passed_instances(func, call, values)
         copied = self._copied_parameter(func, passed)
@@ -107,7 +108,7 @@ class MethodCalls:
         instance = Instance(cls) if isinstance(given, UnknownValue) else as_instance(given)
         if instance is not None and cls in instance.cls.mro:
             base = call.positional[index]
-            self.notes.update(call, base, instance, declaration.name, (), Values(()), beside=beside)
+            self.notes.update(call, base, instance, declaration.name, (), Values(()), beside=beside, by=by)
 
     def _copies_receiver(self, method: FunctionValue) -> bool:
         """Whether a bound method returns a copy of its receiver with changes, and does not change it."""

@@ -45,6 +45,7 @@ from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name, Su
 from jaxlint.syntax.statements import Assign, walk
 
 if TYPE_CHECKING:
+    from jaxlint.project.resolution import FunctionSymbol
     from jaxlint.symbols.outline import Function
     from jaxlint.syntax.statements import Body, Statement
 
@@ -239,6 +240,7 @@ class Notes:
         values: Values,
         *,
         beside: bool = False,
+        by: FunctionSymbol | None = None,
     ) -> None:
         """A copy with changes, perhaps `beside` something else; `args` are those of the call that may name fields."""
         place = self.active
@@ -251,7 +253,7 @@ class Notes:
             return
         rebinds = base is not None and dotted(base) in self.targets
         in_loop = self.loop_depth > 0
-        made = Replace(call.at, place, call, base, instance, function, keywords, in_loop, rebinds, self.into_jit)
+        made = Replace(call.at, place, call, base, instance, function, keywords, in_loop, rebinds, self.into_jit, by=by)
         if beside:
             self.unnoted = replace(made, beside=True)  # what the call returns is no copy
             return

@@ -9,11 +9,12 @@ import msgspec
 from jaxlint.cst.changes import Change, InsertLine, Proposal, Rewrite
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Update, rests_on_annotation
+from jaxlint.infer.events import CodeRead, Replace, Update, rests_on_annotation
 from jaxlint.infer.values import Instance
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.updating import BY_GRADIENTS
 from jaxlint.rules.analyses.touched import Variables
-from jaxlint.rules.analyses.updates import array_copy, fields_set, is_copy
+from jaxlint.rules.analyses.updates import array_copy, fields_set, goes_on_from, is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -128,7 +129,8 @@ class LostFirstUpdate(BodyRule):
     ## Frameworks
 
     All: `.replace`, `_replace`, `tree_replace` and `apply_gradients` of a known class, `dataclasses.replace`,
-    `jdc.replace`, `copy.replace`, `eqx.tree_at`, and the `x.at[…]` methods of jax arrays.
+    `jdc.replace`, `copy.replace`, `eqx.tree_at`, functions and methods of yours that do nothing but return such a copy,
+    and the `x.at[…]` methods of jax arrays.
 
     ## Fix safety
 
@@ -334,6 +336,9 @@ class _Pair(msgspec.Struct, frozen=True):
         done, earlier = fields_set(second, ()), fields_set(first, BY_GRADIENTS)
         if done is None or earlier is None:
             return True
+        if _function(second) is None or _function(second) is not _function(first):
+            if not earlier.isdisjoint(goes_on_from(second)):
+                return False
         if any(self._drops(name, second, first) for name in done & earlier):
             return False
         return all(path in done or any(path.startswith(f"{whole}.") for whole in done) for path in earlier)
@@ -369,9 +374,11 @@ class _Pair(msgspec.Struct, frozen=True):
 
     def _is_unused(self) -> bool:
         """Whether the first variable is never read at all, though its name does not say so."""
-        name = self.first.name or ""
+        name, update = self.first.name or "", self.first.update
         if name.startswith("_") or self.code.function is None:
             return False
+        if any(given is update.base for given in update.call.positional) and _function(update) is not None:
+            return False  # a call that may be there to compile the function
         return self.variables.bindings[name] == 1 and name not in self.variables.read
 
     def _ends(self, statement: Statement) -> bool:
@@ -392,6 +399,11 @@ class _Pair(msgspec.Struct, frozen=True):
 
 
 # -- what an update sets ---------------------------------------------------------------------------
+
+
+def _function(update: Update) -> FunctionSymbol | None:
+    """The function of the user's that makes the copy."""
+    return update.by if isinstance(update, Replace) else None
 
 
 def _index(update: Update) -> Expr:

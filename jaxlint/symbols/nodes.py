@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from jaxlint.symbols.outline import (
@@ -125,10 +125,8 @@ def updated_array(call: ast.Call) -> ast.expr | None:
     return None
 
 
-def updated_by(value: ast.expr | None) -> ast.expr | None:
-    """What an expression makes a copy of with changes, or None."""
-    if not isinstance(value, ast.Call):
-        return None
+def updated_by(value: ast.Call) -> ast.expr | None:
+    """What a call makes a copy of with changes, or None."""
     array = updated_array(value)
     if array is not None:
         return array
@@ -138,6 +136,21 @@ def updated_by(value: ast.expr | None) -> ast.expr | None:
         case ast.Attribute(attr=name) | ast.Name(id=name) if name in UPDATING and value.args:
             return value.args[1 if name == "tree_at" and len(value.args) > 1 else 0]
     return None
+
+
+def starts_again(target: str, one: ast.Call, other: ast.Call, modules: Collection[str]) -> bool:
+    """Whether a variable is given what two calls make of one thing: `y = f(x)`, and `y = g(x)` after that."""
+    before: set[str] = set()
+    for expr in (*one.args, getattr(one.func, "value", None)):
+        if type(expr) is ast.Name and expr.id not in modules:
+            before.add(expr.id)
+    shared = False
+    for expr in (*other.args, getattr(other.func, "value", None)) if before else ():
+        if type(expr) is ast.Name:
+            if expr.id == target:
+                return False
+            shared = shared or expr.id in before
+    return shared and last_name(one.func) != last_name(other.func)
 
 
 def item_of(value: ast.expr, index: int) -> ast.expr:

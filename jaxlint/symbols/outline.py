@@ -260,7 +260,8 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     mutations: frozenset[str] = frozenset()
     #: The methods that are called on what may come from elsewhere; "[]" where items of that are stored (`x[k] = v`).
     methods: frozenset[str] = frozenset()
-    #: Whether the same thing is updated twice (or in a loop), though the first of the updates was put into a variable.
+    #: Whether the same thing is updated twice (or in a loop), though the first of the updates was put into a variable,
+    #: or a variable is given what two functions make of one thing, one after the other.
     repeats: bool = False
     pieces: Tuple["Unit", ...] = ()  # noqa: UP006 - in Python 3.10 a name in `tuple[...]` stands for nothing
 

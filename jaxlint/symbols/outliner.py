@@ -16,6 +16,7 @@ from jaxlint.symbols.nodes import (
     grouped,
     parameters_of,
     rows_of,
+    starts_again,
     takes_class,
     type_checking_guards,
 )
@@ -91,8 +92,17 @@ class OutlineBuilder(Scanner):
     # -- statements -------------------------------------------------------------------------
 
     def _body(self, body: list[ast.stmt], scope: Scope) -> None:
+        name = ""
+        before: ast.Call | None = None
         for statement in body:
             self._statement(statement, scope)
+            last, call, name, before = name, before, "", None
+            if type(statement) is ast.Assign and type(statement.value) is ast.Call and self.function is not None:
+                target, before = statement.targets[0], statement.value
+                if type(target) is ast.Name:
+                    name = target.id
+                    if name == last and call is not None and starts_again(name, call, before, self.modules):
+                        self.content.repeats = True
 
     def _guarded(self, guard: str, body: list[ast.stmt], scope: Scope) -> None:
         self.guards.append(guard)
@@ -109,14 +119,15 @@ class OutlineBuilder(Scanner):
 
     def _assign(self, node: ast.Assign, scope: Scope) -> None:
         self._scan(node.value)
-        if len(node.targets) == 1:
+        if len(node.targets) == 1 and type(node.value) is ast.Call:
             self._note_update(node.targets[0], node.value, scope)
         for target in node.targets:
             self._target(target, node.value, None, scope)
 
     def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
         self._scan(node.value)
-        self._note_update(node.target, node.value, scope)
+        if type(node.value) is ast.Call:
+            self._note_update(node.target, node.value, scope)
         self._target(node.target, node.value, node.annotation, scope)
 
     def _type_alias(self, node: Any, scope: Scope) -> None:
@@ -155,7 +166,8 @@ class OutlineBuilder(Scanner):
 
     def _return(self, node: ast.Return, scope: Scope) -> None:
         self._scan(node.value)
-        self._note_update(None, node.value, scope)
+        if type(node.value) is ast.Call:
+            self._note_update(None, node.value, scope)
         if self.function is not None and node.value is not None:
             self.function.returns.append(node.value)
 
@@ -186,8 +198,8 @@ class OutlineBuilder(Scanner):
         self._guarded("conditional", node.body, scope)
         self.turns = {}
         for statement in node.body:
-            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:  # as in the turn before
-                self._note_update(statement.targets[0], statement.value, scope)
+            if isinstance(statement, ast.Assign) and type(statement.value) is ast.Call and len(statement.targets) == 1:
+                self._note_update(statement.targets[0], statement.value, scope)  # as in the turn before
         self._guarded("conditional", node.orelse, scope)
 
     def _while(self, node: ast.While, scope: Scope) -> None:

@@ -225,7 +225,7 @@ class Scanner:
                 for item in elts:
                     self._note_discard(item)
 
-    def _note_update(self, target: ast.expr | None, value: ast.expr | None, scope: Scope) -> None:
+    def _note_update(self, target: ast.expr | None, value: ast.Call, scope: Scope) -> None:
         """Note that a variable is given an update of something else, or that such an update is returned."""
         base = updated_by(value)
         if not isinstance(base, (ast.Name, ast.Attribute)) or not (target is None or isinstance(target, ast.Name)):

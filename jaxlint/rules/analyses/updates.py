@@ -30,7 +30,7 @@ from jaxlint.syntax.expressions import (
     last_name,
     selected_by,
 )
-from jaxlint.syntax.statements import Annotate, Assign, Augment, Body, For, Statement, target_names, walk
+from jaxlint.syntax.statements import Annotate, Assign, Augment, Body, For, Statement, parts, target_names, walk
 
 
 def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
@@ -183,25 +183,37 @@ def fields_set(update: Update, by_gradients: Sequence[str] | frozenset[str]) -> 
     is_replace = function in REPLACE_FUNCTIONS or (
         isinstance(update.receiver, Instance) and function == update.receiver.cls.framework.replace_method
     )
-    return (given_names or None) if is_replace else _set_by_own_method(update)
+    return (given_names or None) if is_replace else _set_by_own_function(update)
 
 
-def _set_by_own_method(update: Update) -> frozenset[str] | None:
-    """The fields that a method of the user's sets, which does nothing but return `self.replace(...)`."""
-    receiver = update.receiver
-    found = receiver.cls.method(update.function) if isinstance(receiver, Instance) else None
-    if found is None or not isinstance(receiver, Instance):
+def _set_by_own_function(update: Update) -> frozenset[str] | None:
+    """The fields that a function of the user's sets, which does nothing but return `x.replace(...)`."""
+    copy = _own_copy(update)
+    return None if copy is None else frozenset(a.keyword for a in copy.args if a.keyword is not None)
+
+
+def goes_on_from(update: Update) -> frozenset[str]:
+    """The fields that a function of the user's sets to something that is made of what the original holds there."""
+    copy = _own_copy(update)
+    base = None if copy is None else dotted(_copied(copy) or copy)
+    given = [] if copy is None else [(a.keyword, a.value) for a in copy.args if a.keyword is not None]
+    return frozenset(name for name, value in given if any(dotted(part) == f"{base}.{name}" for part in parts(value)))
+
+
+def _own_copy(update: Update) -> Call | None:
+    """The copy of its parameter that the function of the user's returns, in each case, which an update calls."""
+    function = update.by.declaration if isinstance(update, Replace) and update.by is not None else None
+    if function is None or function.decorators or len(function.return_values) != 1:
         return None
-    below = () if receiver.exact else update.place.subclasses(receiver.cls)
-    returned = found[1].return_values
-    if len(returned) != 1 or any(update.function in one.symbol.declaration.methods for one in below):
-        return None
-    copy = returned[0]
+    copy = function.return_values[0]
     if not isinstance(copy, Call) or copy.has_star or last_name(copy.func) not in COPYING_NAMES:
         return None
-    base = copy.positional[0] if copy.positional else copy.func.value if isinstance(copy.func, Attribute) else None
-    is_own = isinstance(base, Name) and base.id == found[1].self_name
-    return frozenset(argument.keyword for argument in copy.args if argument.keyword is not None) if is_own else None
+    base = _copied(copy)
+    return copy if isinstance(base, Name) and any(base.id == p.name for p in function.parameters) else None
+
+
+def _copied(copy: Call) -> Expr | None:
+    return copy.positional[0] if copy.positional else copy.func.value if isinstance(copy.func, Attribute) else None
 
 
 def _paths(root: str, places: Iterable[Expr]) -> frozenset[str] | None:
