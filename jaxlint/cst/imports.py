@@ -6,13 +6,13 @@ import builtins
 import re
 import sys
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from jaxlint.cst.changes import NeededImport
 from jaxlint.finding import Edit
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, Resolver
-from jaxlint.symbols.outline import Import, Outline
+from jaxlint.symbols.outline import Import, Outline, Unit
 from jaxlint.syntax.expressions import Attribute, Name, Span
 from jaxlint.syntax.source import Source
 
@@ -76,13 +76,13 @@ def _imported(outline: Outline, package: str, attr: str) -> Iterator[tuple[str, 
                 yield name, False
 
 
-def import_edit(needed: NeededImport, source: Source, outline: Outline) -> Edit:
-    """The edit that adds an import to those at the top of a module, where it belongs in their order."""
+def import_edit(needed: NeededImport, source: Source, outline: Outline, below: int) -> Edit:
+    """The edit that adds an import at the top of a module, where it belongs: above the row in which it is needed."""
     newline = next((end for end in ("\r\n", "\n", "\r") if end in source.text), "\n")
     units = list(outline.units)
     if units and _STRING.match(source.line(units[0].first)):
         units = units[1:]
-    top = list(takewhile(lambda unit: unit.kind == "import", units))
+    top = _neighbours(str(needed), units, source, below)
     others = [unit for unit in top if not source.line(unit.first).startswith("from __future__")]
     key = _key(str(needed))
     for unit in others:
@@ -97,6 +97,23 @@ def import_edit(needed: NeededImport, source: Source, outline: Outline) -> Edit:
     return _inserted(source, units[0].first if units else len(source.lines) + 1, f"{needed}{newline}{newline}")
 
 
+def _neighbours(needed: str, units: list[Unit], source: Source, below: int) -> list[Unit]:
+    """The imports in a row to which another one is added: those of its package, else the last ones of its kind.
+
+    What stands between such rows counts for the imports below it, as `sys.path.insert(...)` and `os.environ[...] = ...`
+    do. The standard library is nothing to them, and goes to the top.
+    """
+    above = takewhile(lambda unit: unit.kind != "definition" and unit.last < below, units)
+    rows = [list(row) for is_import, row in groupby(above, lambda unit: unit.kind == "import") if is_import]
+    is_library, _, name = _key(needed)
+    known = [[_key(source.line(unit.first)) for unit in row] for row in rows]
+    same = [row for row, keys in zip(rows, known, strict=True) if any(_root(key[2]) == _root(name) for key in keys)]
+    alike = [row for row, keys in zip(rows, known, strict=True) if any(key[0] == is_library for key in keys)]
+    if not is_library:
+        return next(iter(alike or rows), [])
+    return (same[:1] or alike[-1:] or rows[-1:] or [[]])[0]
+
+
 def _inserted(source: Source, row: int, text: str) -> Edit:
     at = source.offset(row, 0)
     if at and source.text[at - 1] not in "\r\n":
@@ -109,4 +126,8 @@ def _key(statement: str) -> tuple[bool, bool, str]:
     words = statement.split()
     name = words[1] if len(words) > 1 else ""
     is_from = statement.startswith("from")
-    return name.partition(".")[0] not in sys.stdlib_module_names, is_from, name
+    return _root(name) not in sys.stdlib_module_names, is_from, name
+
+
+def _root(name: str) -> str:
+    return name.partition(".")[0]

@@ -66,8 +66,8 @@ class Writer:
             edits += made
         if not edits and not proposal.imports:
             return None
-        for needed in proposal.imports:
-            edits.append(import_edit(needed, self.source, self._outline))
+        below, _ = self.source.place(min((edit.start for edit in edits), default=len(self.source.text)))
+        edits += [import_edit(needed, self.source, self._outline, below) for needed in proposal.imports]
         return Fix(proposal.title, proposal.applicability, tuple(sorted(edits, key=lambda edit: edit.start)))
 
     def _edits_once(self, rows: Rows, changes: Sequence[Change]) -> tuple[Edit, ...] | None:
