@@ -234,6 +234,9 @@ class Project:
     buffers of an editor do: sources, or why there is none. They count when a module is seen first.
     """
 
+    #: What the modules of files are made of.
+    module_type: type[Module] = Module
+
     def __init__(
         self,
         roots: Iterable[str] = (),
@@ -271,7 +274,7 @@ class Project:
             stem = os.path.splitext(base)[0]
             is_package = stem == "__init__"
             name = package if is_package else f"{package}.{stem}" if package else stem
-            module = Module(path, name, is_package, self._roots(root, folder))
+            module = self.module_type(path, name, is_package, self._roots(root, folder))
             text = self._texts.get(path)
             if isinstance(text, Source):
                 module._source, module._is_given, module._is_edited = text, True, True

@@ -151,11 +151,6 @@ class Function(msgspec.Struct, array_like=True, gc=False):
         return f"{self.qualname}.<locals>"
 
     @property
-    def only_raises(self) -> bool:
-        """Whether it does nothing but raise an error, below a docstring perhaps, as what others are to write does."""
-        return self.checks and not self.return_values and self.statements <= 2
-
-    @property
     def positional(self) -> list[str]:
         """The names of its parameters that take arguments by position, its instance among them."""
         return [p.name for p in self.parameters if p.kind == "positional"]  # asked for too often for a call more

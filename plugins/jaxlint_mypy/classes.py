@@ -26,7 +26,7 @@ from mypy.plugins.dataclasses import DataclassTransformer, add_dataclass_tag, da
 from mypy.semanal_shared import find_dataclass_transform_spec
 from mypy.types import PROTOCOL_NAMES, CallableType, LiteralType, TupleType
 
-from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
+from jaxlint.pytrees.frameworks import BY_DECORATOR, FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint_mypy.abstract import hide_abstract
 from jaxlint_mypy.front import SIGNATURE, FrontEnd
@@ -98,6 +98,12 @@ class ClassTeller:
         is_made = cls.framework.makes_dataclass and cls.framework.decorators
         return cls if is_made or (not cls.framework.makes_dataclass and not _has_plain_decorator(ctx.cls)) else None
 
+    def _is_made_later(self, ctx: ClassDefContext) -> bool:
+        """Whether mypy comes to `transform` with the class, as it sees the decorator of a framework."""
+        known = (BY_DECORATOR.get(self.front.canonical(name)) for name in _decorators(ctx.cls))
+        is_seen = any(one is not None and one.is_pytree and one.makes_dataclass for one in known)
+        return is_seen and self._made_here(ctx) is not None
+
     def complete(self, ctx: ClassDefContext) -> None:
         """A class that inherits from a pytree class: the methods that this gives it, and what may not be written to."""
         info = ctx.cls.info
@@ -107,7 +113,8 @@ class ClassTeller:
                 hide_abstract(ctx.cls, cls)
             if cls.framework.keeps_inherited_init:
                 _keep_constructor(ctx, cls)
-            self.methods.add(ctx.api, info, cls)
+            if not self._is_made_later(ctx):
+                self.methods.add(ctx.api, info, cls)
             self._protect(info, cls)
 
     def _protect(self, info: TypeInfo, cls: PytreeClass, *, again: bool = False) -> None:
@@ -193,8 +200,13 @@ def _is_protocol(definition: ClassDef) -> bool:
 
 def _has_plain_decorator(definition: ClassDef) -> bool:
     """Whether it is the decorator of the standard library that makes a dataclass of a class, as mypy knows."""
+    return "dataclasses.dataclass" in _decorators(definition)
+
+
+def _decorators(definition: ClassDef) -> list[str]:
+    """The names of the decorators of a class, as mypy knows them."""
     named = (one.callee if isinstance(one, CallExpr) else one for one in definition.decorators)
-    return any(isinstance(one, RefExpr) and one.fullname == "dataclasses.dataclass" for one in named)
+    return [one.fullname for one in named if isinstance(one, RefExpr)]
 
 
 def _only_read(tree: MypyFile | None) -> frozenset[str]:

@@ -15,6 +15,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import see_updates
+from jaxlint_mypy.glimpses import GlimpsedModule
 
 #: Packages that are known by name: what of them jaxlint knows is declared in jaxlint itself.
 _KNOWN_PACKAGES = OPAQUE_PACKAGES | {
@@ -67,6 +68,8 @@ class FocusedTraced(TracedClasses):
 
 class VisibleProject(Project):
     """The modules of the user, and of installed packages but those that are known by name."""
+
+    module_type = GlimpsedModule
 
     def find_unnoted(self, name: str, importer: Module) -> Module | None:
         """The module that `import name` means, or None if it cannot be seen."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mypy.checker import TypeChecker
 from mypy.nodes import FuncDef, MypyFile, TypeInfo
 from mypy.options import Options
-from mypy.types import Type
+from mypy.types import AnyType, Instance, Type, TypeOfAny
 
 from jaxlint import __version__
 from jaxlint.config.configuration import Configuration
@@ -39,7 +39,8 @@ from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Source, Unreadable
 from jaxlint_mypy.declared import NOTHING, Declared, Reader
 from jaxlint_mypy.focused import FocusedModel, FocusedTraced, VisibleProject, is_known_package
-from jaxlint_mypy.internals import depend, has_unseen_base, is_daemon, kept, text_around, text_of
+from jaxlint_mypy.glimpses import GlimpsedModule, shortened
+from jaxlint_mypy.internals import class_within, depend, has_unseen_base, is_daemon, kept, text_around, text_of
 from jaxlint_mypy.stored import StoredOutlines
 from jaxlint_mypy.typed import TypedEvaluator
 from jaxlint_mypy.values import TypeReader
@@ -69,6 +70,8 @@ _LEFT_OUT = frozenset(
 )
 #: The rules that read bodies here: those in which a static field, or a container among the leaves, is changed in place.
 BODY_RULES = frozenset({"mutated-static-value", "lost-mutation"})
+#: What any number or array is an instance of.
+_NUMERIC = ("builtins.complex", "jax._src.basearray.Array", "numpy.ndarray", "numpy.generic")
 #: The name of the attribute that tells the daemon what jaxlint knows of a class.
 SIGNATURE = "__jaxlint__"
 _LOCAL = re.compile(r"^(.+)@(\d+)$")
@@ -110,6 +113,7 @@ class FrontEnd:
         self.field_names: set[str] = set()
         #: The names of the modules that declare frozen classes.
         self.frozen_in: set[str] = set()
+        self._numeric: list[Instance] = []
         self._by_row: dict[str, dict[tuple[str, int], Class | Function]] = {}
         self._stamps = {}
 
@@ -196,6 +200,9 @@ class FrontEnd:
             given = text_of(tree)
             if given is not None:
                 self._texts[path] = Source.from_text(path, given)
+            module = self.project.add_file(path)
+            if isinstance(module, GlimpsedModule) and tree.defs:
+                module.shorten = partial(shortened, tree.defs, self._declared(tree.fullname))
         return self.project.add_file(path)
 
     def info(self, fullname: str) -> TypeInfo | None:
@@ -205,10 +212,18 @@ class FrontEnd:
         while module:
             tree = self._modules.get(module)
             if tree is not None:
-                return _nested(tree, name, inner)
+                return class_within(tree, name, inner)
             inner.append(name)
             module, _, name = module.rpartition(".")
         return None
+
+    @property
+    def numeric(self) -> list[Instance]:
+        """What any number or array is an instance of, as far as the program knows these classes."""
+        if len(self._numeric) < len(_NUMERIC):  # mypy may come to them later
+            found = [info for name in _NUMERIC if (info := self.info(name)) is not None]
+            self._numeric = [Instance(info, [AnyType(TypeOfAny.explicit)] * len(info.type_vars)) for info in found]
+        return self._numeric
 
     def class_named(self, fullname: str) -> PytreeClass | None:
         """jaxlint's class of a dotted name that mypy knows."""
@@ -304,9 +319,7 @@ class FrontEnd:
         """Whether a class may be made a pytree where it is declared, by the words around."""
         if self.canonical(info.fullname) in BY_BASE:
             return True
-        declared = self._declaring.get(info.module_name)
-        if declared is None or self.is_daemon:
-            declared = self._declaring[info.module_name] = self._declared_in(info.module_name)
+        declared = self._declared(info.module_name)
         if declared.registers or info.is_named_tuple:
             return declared is not NOTHING
         name = info.name.partition("@")[0]
@@ -325,8 +338,14 @@ class FrontEnd:
         cls = self.class_of(info)
         return cls is None or cls.is_pytree
 
-    def _declared_in(self, name: str) -> Declared:
+    def _declared(self, module: str) -> Declared:
         """What a module may declare."""
+        declared = self._declaring.get(module)
+        if declared is None or self.is_daemon:
+            declared = self._declaring[module] = self._declared_in(module)
+        return declared
+
+    def _declared_in(self, name: str) -> Declared:
         tree = self._modules.get(name)
         if tree is None or not tree.path or is_known_package(name):
             return NOTHING
@@ -459,16 +478,6 @@ class FrontEnd:
         except Unreadable:
             return False
         return any(comment.suppresses(finding) for comment in suppressions(source))
-
-
-def _nested(tree: MypyFile, name: str, inner: list[str]) -> TypeInfo | None:
-    """The class of a name in a module, or one within it; `inner` is the way to it from its end."""
-    symbol = tree.names.get(name)
-    found = symbol.node if symbol is not None else None
-    for part in reversed(inner):
-        symbol = found.names.get(part) if isinstance(found, TypeInfo) else None
-        found = symbol.node if symbol is not None else None
-    return found if isinstance(found, TypeInfo) else None
 
 
 def left_out() -> frozenset[str]:

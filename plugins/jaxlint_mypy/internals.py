@@ -174,6 +174,16 @@ def classes_of(info: TypeInfo) -> list[TypeInfo]:
     return found
 
 
+def class_within(tree: MypyFile, name: str, inner: list[str]) -> TypeInfo | None:
+    """The class of a name in a module, or one within it; `inner` is the way to it from its end."""
+    symbol = tree.names.get(name)
+    found = symbol.node if symbol is not None else None
+    for part in reversed(inner):
+        symbol = found.names.get(part) if isinstance(found, TypeInfo) else None
+        found = symbol.node if symbol is not None else None
+    return found if isinstance(found, TypeInfo) else None
+
+
 def text_around(tree: MypyFile) -> str:
     """The text of a module, roughly: for a glance at its words."""
     given = text_of(tree)

@@ -35,8 +35,6 @@ TRAIN_STATE = "flax.training.train_state.TrainState"
 _CREATE_GIVEN = ("apply_fn", "params", "tx")
 _CREATE_SET = ("step", "opt_state")
 _NUMBERS = frozenset(f"builtins.{name}" for name in SCALARS - {"str", "bytes", "bytearray"})
-#: What any number or array is an instance of, as far as a program knows these classes.
-_NUMERIC = ("builtins.complex", "jax._src.basearray.Array", "numpy.ndarray", "numpy.generic")
 _INIT_VAR = "dataclasses.InitVar"
 _FROZEN_DICT = "flax.core.frozen_dict.FrozenDict"
 _MAX_DEPTH = 4
@@ -144,15 +142,9 @@ def widened(front: FrontEnd, typ: Type, depth: int = 0) -> Type:
     if not isinstance(proper, Instance):
         return typ
     if _is_number(proper.type):
-        found = [front.info(name) for name in _NUMERIC]
-        others = [info for info in found if info is not None and info is not proper.type]
-        return UnionType.make_union([proper, *map(_of_any, others)])
+        return UnionType.make_union([proper, *[one for one in front.numeric if one.type is not proper.type]])
     # many containers are invariant, so that an argument cannot be made wider
     return proper.copy_modified(args=[ANY if is_numeric(argument) else argument for argument in proper.args])
-
-
-def _of_any(info: TypeInfo) -> Instance:
-    return Instance(info, [ANY] * len(info.type_vars))
 
 
 def _any_function(typ: CallableType) -> CallableType:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from mypy.checker import TypeChecker
-from mypy.nodes import CallExpr, Decorator, Expression, FuncDef, MemberExpr, RefExpr, TypeInfo
+from mypy.nodes import (
+    CallExpr,
+    Decorator,
+    Expression,
+    FuncDef,
+    MemberExpr,
+    RefExpr,
+    TypeInfo,
+)
 from mypy.plugin import FunctionContext, MethodContext
 from mypy.typeops import make_simplified_union
 from mypy.types import (
@@ -20,12 +30,14 @@ from mypy.types import (
 )
 
 from jaxlint_mypy.front import FrontEnd
-from jaxlint_mypy.internals import known_type
+from jaxlint_mypy.internals import known_type, text_around
 
 #: The method by which mypy knows a call of what `jax.jit` returns.
 COMPILED_CALL = "jax._src.pjit.JitWrapped.__call__"
 #: Functions that return one that takes and returns the same classes, by their names in jax.
 _KEEPING = frozenset({"jax.jit", "jax.vmap", "jax.pmap", "jax.checkpoint", "jax.remat"})
+#: The text of a class of that name.
+_CLASS = r"^class[ \t]+{}\b[^\n]*(?:\n(?:[ \t)#][^\n]*)?)*"
 _UNSAID = AnyType(TypeOfAny.special_form)
 
 
@@ -57,10 +69,8 @@ def _leaves_methods(front: FrontEnd, info: TypeInfo) -> bool:
     tree = front.tree(info.module_name)
     if info.is_abstract or tree is None or not tree.path:
         return info.is_abstract
-    outline = front.module(tree).outline
-    declared = outline.classes.get(info.fullname[len(info.module_name) + 1 :])
-    names = [] if declared is None else [name for written in declared.methods.values() for name in written]
-    return any(outline.functions[name].only_raises for name in names)
+    written = re.search(_CLASS.format(info.name), text_around(tree), re.MULTILINE)
+    return written is not None and "raise NotImplementedError" in written[0]
 
 
 def _function(checker: TypeChecker, called: Expression) -> FuncDef | None:

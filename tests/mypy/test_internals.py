@@ -11,7 +11,7 @@ from jaxlint_mypy.internals import TRIED
 
 _PRIVATE = re.compile(
     r"\.tscope\b|\.filter_errors\b|\.fallback_to_any\b|\.plugin_deps\b|\.scope\.|(?<!jaxlint)\.errors\b"
-    r"|\._promote\b|\._type_maps\b|\.lookup_type_or_none\b|\.get_expression_type\b|fine_grained_incremental|\bgc\b"
+    r"|\._promote\b|\._type_maps\b|\.lookup_type_or_none\b|\.get_expression_type\b|fine_grained_incremental|\bgc\."
 )
 
 
