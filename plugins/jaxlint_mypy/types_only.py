@@ -24,6 +24,7 @@ from jaxlint.rules.base import Problem, Rule
 from jaxlint.rules.frozen_assignment import FrozenAssignment
 from jaxlint.rules.mutated_static_value import MutatedStaticValue
 from jaxlint.rules.replace_unknown_field import ReplaceUnknownField
+from jaxlint.syntax.expressions import dotted
 from jaxlint_mypy import codes
 from jaxlint_mypy.codes import code_of
 from jaxlint_mypy.events import EventFeeder
@@ -296,14 +297,14 @@ class TypesOnly:
         constructing = cls.framework.assignable_in | {"tree_unflatten"}
         if any(function.name in constructing or function.name.startswith("_") for function in functions):
             return None  # `__init__` may call a private method, and flattening and unflattening go by many names
-        if not isinstance(owner, nodes.NameExpr) or statements.given(owner.name):
+        path = dotted(to_expr(owner)) or ""
+        variable = path.partition(".")[0]
+        if not variable or statements.given(variable) or statements.asks_for(f"{path}.{name}"):
             return None
-        if statements.asks_for(f"{owner.name}.{name}"):
-            return None
-        if owner.name == "self" and cls.custom_init() is not None:
+        if path == "self" and cls.custom_init() is not None:
             return None  # what `__init__` calls
         around = statements.around(owner.line)
-        return None if around.expected or owner.name in around.copies else cls
+        return None if around.expected or variable in around.copies else cls
 
     def _tell(self, api: CheckerPluginInterface, at: Context, text: str, code: ErrorCode, closest: Rule) -> None:
         """Report something, unless it is expected or the rule that is `closest` is silenced there."""

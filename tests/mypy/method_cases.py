@@ -635,6 +635,12 @@ def g(s: S, name: str) -> S:
     new = object.__new__(S)
     object.__setattr__(new, "n", 2)
     return new
+@class Holder
+    held: S
+def h(holder: Holder) -> None:
+    object.__setattr__(holder.held, "n", 1)  # E: bypass
+    made = Holder(held=S(x=jnp.zeros(1)))
+    object.__setattr__(made.held, "n", 2)
 """,
     "static_bypassed": "# only: flax node jdc jax"
     + """
