@@ -7,7 +7,17 @@ from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from jaxlint.infer.expecting import expects_error
-from jaxlint.syntax.expressions import BoolOp, Call, Comprehension, Conditional, Expr, Lambda, NamedExpr, last_name
+from jaxlint.syntax.expressions import (
+    BoolOp,
+    Call,
+    Comprehension,
+    Conditional,
+    Expr,
+    Lambda,
+    Name,
+    NamedExpr,
+    last_name,
+)
 from jaxlint.syntax.statements import (
     Body,
     ClassDefinition,
@@ -103,6 +113,11 @@ class Contents:
     def called(self) -> frozenset[str]:
         """The last parts of the names that are called."""
         return frozenset([last_name(call.func) for call in self.of(Call)])
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The variables that the expressions name."""
+        return frozenset([name.id for name in self.of(Name)])
 
     @cached_property
     def bound(self) -> frozenset[str]:

@@ -147,14 +147,14 @@ def _merge(mine: dict[str, Held], theirs: dict[str, Held]) -> None:
         if before is held:
             continue
         if before is not None:
-            mine[name] = _either(before, held)
+            mine[name] = either(before, held)
         elif "." not in name:
             mine[name] = held
     for name in [name for name in mine if name not in theirs and "." in name]:
         del mine[name]
 
 
-def _either(a: Held, b: Held) -> Held:
+def either(a: Held, b: Held) -> Held:
     """What is one of two."""
     if isinstance(a, Deferred) or isinstance(b, Deferred):
         return Deferred(lambda: join(known(a), known(b)), (a, b))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from jaxlint.infer.closed_over import surroundings
 from jaxlint.infer.closures import Closure
 from jaxlint.infer.compound import CompoundStatements
 from jaxlint.infer.counting import counted_name, counting
@@ -90,7 +91,7 @@ class UnitReader(CompoundStatements):
         with self._reading(events, place):
             self._block(body, env)
             self.notes.code(body, None, {}, 0, self.shared)
-            self._read_deferred()
+            self._read_deferred(body)
 
     def value_returned(
         self,
@@ -152,7 +153,7 @@ class UnitReader(CompoundStatements):
         try:
             self._block(node.body, env)
             self.notes.code(node.body, declaration, parameters, since, self.shared)
-            self._read_deferred()
+            self._read_deferred(node.body)
             values, yielded = self.returned, self.yielded
         finally:
             self.returned, self.yielded, self.deferred, self.notes.loop_depth, self.muted_loops = saved
@@ -193,12 +194,13 @@ class UnitReader(CompoundStatements):
         if self.notes.events is not None and not expected_failure:
             self.deferred.append(function)
 
-    def _read_deferred(self) -> None:
-        """Read the functions that the code just read defines, with what their callers pass."""
+    def _read_deferred(self, body: Body) -> None:
+        """Read the functions that the `body` just read defines, with what their callers pass."""
         while self.deferred:
             function = self.deferred.pop(0)
             if not function.read:
                 function.read = True
+                function.outer = surroundings(function, body, self.notes.points)
                 self._read_function(function, function.hints)
 
     def _read_function(self, function: Closure, arguments: list[Value]) -> Held:

@@ -16,7 +16,7 @@ from jaxlint.infer.values import Instance, is_classmethod, plain
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bound_part import changed_part, held_part
 from jaxlint.rules.analyses.closures_kept import closures_kept, keeping
-from jaxlint.rules.analyses.hashing import unhashable_instance
+from jaxlint.rules.analyses.hashing import unhashable
 from jaxlint.rules.analyses.methods import own_methods, run_by
 from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, is_given, reads, sets_option
 from jaxlint.rules.base import NodeRule, Problem
@@ -158,7 +158,7 @@ def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) ->
         return None  # hashed is a function that is made for the call, or a class
     if not cls.is_pytree or (event.function is not None and not is_module):
         return None
-    why = unhashable_instance(cls, evaluator)
+    why = unhashable(receiver, evaluator)
     if why is None:
         return None
     what = "itself" if event.function is None else f"with its method `{event.function.name}`"

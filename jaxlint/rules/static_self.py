@@ -17,6 +17,7 @@ from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.decorating import freezing
 from jaxlint.rules.analyses.hashing import array_field, unhashable_instance
+from jaxlint.rules.analyses.instantiated import constructing_units
 from jaxlint.rules.analyses.methods import own_methods, run_by
 from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, is_given_again, reads
 from jaxlint.rules.base import ClassRule, EventRule, Problem
@@ -128,6 +129,8 @@ class StaticSelf(ClassRule, EventRule):
             if not _holds_self_static(method, cls, evaluator):
                 continue
             problem = _unhashable(method.at, method, cls, evaluator)
+            if problem is not None and _is_run_by_others(cls, evaluator):
+                return
             if problem is not None:
                 yield replace(problem, fix=_decorator_fix(method, cls, Applicability.SAFE, evaluator))
             elif hashes_identity(cls):
@@ -153,6 +156,12 @@ def _unhashable(at: object, method: Function, cls: PytreeClass, evaluator: Evalu
         reason="the hash of the static arguments is the key of the compiled program",
         help=way_out,
     )
+
+
+def _is_run_by_others(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the methods of a class without a hash may run for instances of a subclass alone, which has one."""
+    having = (unhashable_instance(subclass, evaluator) is None for subclass in evaluator.model.subclasses(cls))
+    return any(having) and not constructing_units(cls, evaluator)
 
 
 def _holds_self_static(method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:

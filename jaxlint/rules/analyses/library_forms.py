@@ -41,7 +41,7 @@ _TO_FLOAT = frozenset(
 )
 _KEEPING = frozenset(
     """max min amax amin maximum minimum abs absolute add subtract multiply mod remainder floor_divide negative square
-    clip roll reshape ravel squeeze transpose flip sort stop_gradient""".split()
+    clip roll reshape ravel squeeze transpose flip sort""".split()
 )
 _SUMS = frozenset({"sum", "prod", "cumsum", "cumprod"})
 _TO_BOOLEAN = frozenset(
@@ -55,9 +55,11 @@ _RANDOM = {"normal": "float", "uniform": "float", "gumbel": "float", "randint": 
 _RANDOM |= {"categorical": "int", "exponential": "float", "truncated_normal": "float", "laplace": "float"}
 #: Functions of jax.lax that return an array.
 _OF_LAX = frozenset(
-    """add sub mul div max min select clamp stop_gradient dynamic_slice dynamic_slice_in_dim dynamic_index_in_dim
-    dynamic_update_slice dynamic_update_slice_in_dim dynamic_update_index_in_dim psum pmean pmax pmin rsqrt""".split()
+    """add sub mul div max min select clamp dynamic_slice dynamic_slice_in_dim dynamic_index_in_dim
+    dynamic_update_slice dynamic_update_slice_in_dim dynamic_update_index_in_dim rsqrt""".split()
 )
+#: Functions of jax.lax that return the tree that they are given, with numbers of another kind perhaps.
+_OVER_DEVICES = frozenset({"psum", "pmean", "pmax", "pmin"})
 
 
 def is_integer(expr: Expr) -> bool:
@@ -94,6 +96,10 @@ def dtype_kind(expr: Expr | None) -> str:
 def called(name: str, given: Sequence[Form], positional: Sequence[Expr], keywords: Mapping[str, Expr]) -> Form:
     """What the function `name` of a library returns; `given` is what its arguments are."""
     head, _, last = name.rpartition(".")
+    if given and name == "jax.lax.stop_gradient":
+        return given[0]
+    if given and head == "jax.lax" and last in _OVER_DEVICES:
+        return _without_numbers(given[0])
     if head in ("jax.numpy", "numpy", "jax.nn", "jax.lax"):
         found = _of_numbers(last, given, positional, keywords)
         if found is not None:
@@ -154,6 +160,16 @@ def _converted(last: str, first: Form, given: Sequence[Form], positional: Sequen
     if not isinstance(source, Leaf):
         return Leaf()
     return Leaf(source.kind, False if source.weak is False else None)  # of a Python number it is weak, as the number is
+
+
+def _without_numbers(form: Form) -> Form:
+    """What has the structure of a tree, for all that is known."""
+    match form:
+        case State():
+            return replace(form, fields={})
+        case Leaf():
+            return Leaf()
+    return UNKNOWN
 
 
 def _number(form: Form) -> Leaf:
