@@ -208,7 +208,9 @@ class HigherOrder:
         place = self.notes.active
         if place is None:
             return
-        donated = any(parameter in a.donated_parameters(target.function) for a in target.applied)
+        donated = parameter in target.applied[0].donated_parameters(
+            target.function
+        )  # what is inside of it donates none
         if isinstance(value, UnknownValue) and not donated:
             return
         static: bool | None = False

@@ -20,6 +20,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.computing_with import only_computes_with
+from jaxlint.rules.analyses.inside_loops import runs_in_loops_alone
 from jaxlint.rules.analyses.keeping import is_kept
 from jaxlint.rules.analyses.loops import made_for_each_turn
 from jaxlint.rules.analyses.moved_attributes import moved_by, stepped_in_loop
@@ -114,7 +115,15 @@ class FilteredScalar(BodyRule):
     confidence = Confidence.MEDIUM
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what a body counts up."""
+        """Look at what a body counts up, unless it is that of a function which only runs where numbers are arrays."""
+        problems = list(self._counted_in(code, evaluator))
+        functions = code.place.functions if code.function is None else (*code.place.functions, code.function)
+        compiled = [one for one in functions if _is_compiled(replace(code.place, functions=(one,)), EQUINOX.id)]
+        if not problems or not any(runs_in_loops_alone(one, code.place.module, evaluator) for one in compiled):
+            yield from problems
+
+    def _counted_in(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """What a body counts up."""
         module = code.place.module
         for event in code.events:
             match event:
