@@ -152,10 +152,10 @@ class Narrowing:
                 self._update(path, lambda before: before if isinstance(plain(before), Instance) else UNKNOWN, env)
         elif name == "hasattr" and not truthy and len(test.positional) == 2:
             asked, attr = plain(self.evaluate(test.positional[0], env)), test.positional[1]
-            known = asked if isinstance(asked, ClassObject) else as_instance(asked)
-            if known is not None and isinstance(attr, Constant) and isinstance(attr.value, str):
-                is_field = isinstance(known, Instance) and known.cls.field(attr.value) is not None
-                env.dead = env.dead or is_field or known.cls.method(attr.value) is not None
+            holder = asked if isinstance(asked, ClassObject) else as_instance(asked)
+            if holder is not None and isinstance(attr, Constant) and isinstance(attr.value, str):
+                is_field = isinstance(holder, Instance) and holder.cls.field(attr.value) is not None
+                env.dead = env.dead or is_field or holder.cls.method(attr.value) is not None
         elif truthy and (name or "").rpartition(".")[2].startswith(_GUARDS):
             # hasattr, TypeGuard functions and the like: the value may be of any subclass
             self._update(path, lambda before: before if _is_exact(before) else UNKNOWN, env)

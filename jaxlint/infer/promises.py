@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from jaxlint.infer.annotations import AnnotationReader
+from jaxlint.infer.calling import piece_of
 from jaxlint.infer.evidence import confirmed, contradicts
 from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, Scalar, UnknownValue, Value, plain
 from jaxlint.project.modules import Module
@@ -14,11 +15,13 @@ from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Call, DictDisplay, Lambda
+from jaxlint.syntax.expressions import Call, DictDisplay, Lambda, Subscript, last_name
 
 #: The place of a declaration, and the class that `Self` stands for.
 _Key = tuple[str, str, tuple[str, str] | None]
 
+#: Functions of equinox that leave some leaves of an instance out.
+_PARTING = frozenset({"partition", "filter"})
 #: The kinds of containers that a dict may be declared as.
 _DICTS = frozenset({"dict", "mapping"})
 
@@ -100,13 +103,36 @@ class Promises:
         """What is declared of a field, unless methods put something else there; arrays of either library are arrays."""
         if isinstance(declared, UnknownValue) or field.is_converted:
             return declared
-        seen = [self.seen(placed) for placed in cls.assigned.get(field.name, ()) if placed is not None]
+        given = cls.assigned.get(field.name)
+        if not given:
+            return declared
+        if isinstance(declared, Instance) and _is_parted(given, field.name, cls):
+            return UNKNOWN
+        seen = [self.seen(placed) for placed in given if placed is not None]
         others = [one for one in seen if not (isinstance(declared, Array) and isinstance(plain(one), Array))]
         if any(contradicts(declared, one) for one in others):
             return UNKNOWN
         if isinstance(declared, Array) and declared.single is None and seen and all(map(_is_number, seen)):
             return Array(declared.library, True, declared.declared)
         return declared
+
+
+def _is_parted(given: list[Placed | None], name: str, cls: PytreeClass) -> bool:
+    """Whether an attribute is assigned a part of an instance, as `eqx.partition` makes two: leaves are None in it."""
+    for placed in given:
+        value = None if placed is None else placed.expr
+        value = value.value if isinstance(value, Subscript) else value
+        if isinstance(value, Call) and last_name(value.func) in _PARTING:
+            return True
+    if None not in given:
+        return False
+    for one in cls.mro:
+        for scope, assignment in one.own_assignments:
+            if assignment.attr == name and assignment.value is None:
+                outline = one.module.outline
+                if "partition" in piece_of(outline.functions[scope.removesuffix(".<locals>")], outline).calls:
+                    return True
+    return False
 
 
 def _unless(declared: Value, seen: list[Value], *, sizes: bool = False) -> Value:

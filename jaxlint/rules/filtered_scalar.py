@@ -117,9 +117,7 @@ class FilteredScalar(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body counts up, unless it is that of a function which only runs where numbers are arrays."""
         problems = list(self._counted_in(code, evaluator))
-        functions = code.place.functions if code.function is None else (*code.place.functions, code.function)
-        compiled = [one for one in functions if _is_compiled(replace(code.place, functions=(one,)), EQUINOX.id)]
-        if not problems or not any(runs_in_loops_alone(one, code.place.module, evaluator) for one in compiled):
+        if problems and not _runs_in_loops_alone(code, evaluator):
             yield from problems
 
     def _counted_in(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
@@ -185,6 +183,13 @@ def _is_compiled_code(code: CodeRead, framework: str) -> bool:
     """Whether a body, or one around it, is that of a function which the framework's own `jit` compiles."""
     functions = code.place.functions if code.function is None else (*code.place.functions, code.function)
     return _is_compiled(replace(code.place, functions=functions), framework)
+
+
+def _runs_in_loops_alone(code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether the function that equinox compiles, here or around a body, only runs in loops and branches of jax."""
+    functions = code.place.functions if code.function is None else (*code.place.functions, code.function)
+    compiled = [one for one in functions if _is_compiled(replace(code.place, functions=(one,)), EQUINOX.id)]
+    return any(runs_in_loops_alone(one, code.place.module, evaluator) for one in compiled)
 
 
 def _methods_called(code: CodeRead) -> Iterator[tuple[Call, PytreeClass, FunctionSymbol]]:

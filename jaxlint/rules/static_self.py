@@ -121,7 +121,7 @@ class StaticSelf(ClassRule, EventRule):
         cls = evaluator.model.build(ClassSymbol(module, module.outline.classes[method.owner]))
         problem = _unhashable(event.at, method, cls, evaluator)
         if problem is not None:
-            yield replace(problem, fix=_dropping([event.applied], method, cls, Applicability.SAFE))
+            yield replace(problem, fix=_dropping([event.applied], method, cls, Applicability.SAFE, evaluator))
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the compiled methods that the class itself declares."""
@@ -219,13 +219,17 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
 
 def _decorator_fix(method: Function, cls: PytreeClass, level: Applicability, evaluator: Evaluator) -> Proposal | None:
     """The fix of the decorators of a method."""
-    return _dropping(evaluator.calls.transformed.decorating(method, cls.module), method, cls, level)
+    return _dropping(evaluator.calls.transformed.decorating(method, cls.module), method, cls, level, evaluator)
 
 
-def _dropping(every: Iterable[Applied], method: Function, cls: PytreeClass, level: Applicability) -> Proposal | None:
+def _dropping(
+    every: Iterable[Applied], method: Function, cls: PytreeClass, level: Applicability, evaluator: Evaluator
+) -> Proposal | None:
     """The fix: the instance of a pytree class is no static argument any more."""
     if is_hashable(cls) is False and not cls.is_pytree:
-        return freezing(cls, cls.module)
+        others = (one.params for one in evaluator.model.subclasses(cls))
+        are_frozen = all(params is None or params.frozen for params in others)  # or they could not inherit from it
+        return freezing(cls, cls.module) if are_frozen else None
     if not cls.is_pytree or cls.registered is not True:
         return None
     changes: list[Change] = []

@@ -72,6 +72,7 @@ _UNTRACED_TYPES = frozenset(
     | {f"numpy.{name}" for name in ("ndarray", "generic", "number", "floating", "integer", "float32", "float64")}
     | {f"numbers.{name}" for name in ("Number", "Real", "Integral", "Complex")}
 )
+_CONTAINERS = frozenset({"builtins.list", "builtins.tuple"})
 _ORDER = frozenset({"<", "<=", ">", ">="})
 _NUMBERS = frozenset({"int", "float", "bool", "complex"})
 #: Functions whose result says of their arguments what these say of a leaf.
@@ -370,6 +371,8 @@ class _Reader(StraightLine[Held]):
         arrays = [n for n in names if n is not None and ARRAY_TYPES.get(n) in ("jax", "array")]
         if any(n not in arrays and n not in _UNTRACED_TYPES for n in names):
             return None
+        if leaf.kind == "bare" and not _CONTAINERS.isdisjoint(names):
+            return None  # it may be one, and is then rebuilt as one
         return Trait(leaf.field, "type", leaf.kind, call.at, traced=bool(arrays))
 
     def _own_method(self, func: Attribute) -> FunctionSymbol | None:
