@@ -31,6 +31,7 @@ from jaxlint.syntax.expressions import (
     Name,
     Unary,
     is_number,
+    last_name,
 )
 
 #: numpy functions whose result is there to be filled or updated; the others make tables of constants as well.
@@ -40,6 +41,11 @@ _NUMPY_BUFFERS = frozenset(
 #: Layers of equinox.nn that have arrays, by how their names begin or end.
 _LAYERS = ("Linear", "MLP", "Embedding", "Conv", "MultiheadAttention", "PReLU")
 _LAYER_ENDINGS = ("Cell", "Norm")
+#: Functions that make a grid of some numbers, or compute with each of them.
+_COMPUTED = frozenset(
+    """linspace arange logspace geomspace exp log log2 log10 log1p expm1 sqrt square sin cos tan sinh cosh tanh abs
+    reciprocal deg2rad rad2deg power""".split()
+)
 _REASON = "dataclasses make fields of annotated names only; a name without annotation is an attribute of the class"
 
 
@@ -102,8 +108,8 @@ class UnannotatedField(ClassRule, EventRule):
 
     A constant of the class is best written in capitals, with a leading underscore or as a `ClassVar`; none of these is
     reported unless the constructor is given one. Numbers, strings, tables of literals (`np.array([...])`, numbers that
-    `jnp.array` is given one by one, also in rows), and what is computed from them, are only reported if the file passes
-    them to the constructor, or assigns them on an instance.
+    `jnp.array` is given one by one, also in rows), grids (`jnp.linspace(0.0, 1.0, 50)`), and what is computed from
+    them, are only reported if the file passes them to the constructor, or assigns them on an instance.
 
     ## References
 
@@ -155,7 +161,7 @@ def _holds_state(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evalu
     if expr is None or name.startswith("_") or name.isupper() or cls.framework.flattens_itself:
         return False
     value = plain(evaluator.static(Placed(expr, cls.module, cls.symbol.declaration.qualname)))
-    if not isinstance(expr, Name) and _is_written_out(expr):
+    if not isinstance(expr, Name) and _is_written_out(expr, cls):
         return False
     libraries = {a.library for a in arrays_in(value)}
     if libraries == {"numpy"}:
@@ -164,22 +170,25 @@ def _holds_state(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evalu
     return bool(libraries) or _is_trainable(value, evaluator)
 
 
-def _is_written_out(expr: Expr) -> bool:
+def _is_written_out(expr: Expr, cls: PytreeClass | None) -> bool:
     """Whether a value is written out, number by number, or computed from such values and from what has a capital name.
 
-    It is a constant then: data of the problem that the class describes.
+    It is a constant then: data of the problem that the class describes, or the grid on which that is solved.
     """
     match expr:
         case Name(id=name):
-            return name.isupper()
+            value = None if cls is None else cls.class_value(name)  # of the same body, which names no others
+            return name.isupper() or (value is not None and _is_written_out(value, None))
         case Unary(operand=operand):
-            return _is_written_out(operand)
+            return _is_written_out(operand, cls)
         case Binary(left=left, right=right):
-            return _is_written_out(left) and _is_written_out(right)
+            return _is_written_out(left, cls) and _is_written_out(right, cls)
         case Display(kind="list" | "tuple", items=items):
-            return bool(items) and all(map(_is_written_out, items))
+            return bool(items) and all(_is_written_out(item, cls) for item in items)
         case Call(args=(Argument(value=Display() as table), *_)):
-            return _is_written_out(table)
+            return _is_written_out(table, cls)
+        case Call(func=func, positional=(_, *_) as given) if last_name(func) in _COMPUTED:
+            return all(_is_written_out(one, cls) for one in given)
     return is_number(expr)
 
 
