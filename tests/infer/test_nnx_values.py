@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jaxlint.config.configuration import Configuration
 from jaxlint.libraries.nnx import DATA, NO_DATA
 from jaxlint.linter.draw import Target, draw
+from tests.needs import needs
 
-nnx = pytest.importorskip("flax.nnx")
+needs("flax")
 
 PROGRAM = """
 import jax
@@ -44,7 +46,13 @@ class Deep(Net):
 """
 
 
-def test_the_classes_that_are_said_to_be_data_are() -> None:
+@pytest.fixture
+def nnx() -> Any:
+    """The real `flax.nnx`."""
+    return importlib.import_module("flax.nnx")
+
+
+def test_the_classes_that_are_said_to_be_data_are(nnx: Any) -> None:
     for name in DATA:
         cls = getattr(nnx, name.rpartition(".")[2], None)
         assert cls is None or issubclass(cls, (nnx.Pytree, nnx.Variable)), name  # None: another version of flax
@@ -54,13 +62,13 @@ def test_the_classes_that_are_said_to_be_data_are() -> None:
     "module",
     ["flax.nnx", "flax.linen", "jax", "jax.lax", "jax.nn", "jax.nn.initializers", "jax.numpy", "numpy", "optax"],
 )
-def test_no_module_holds_data_itself(module: str) -> None:
+def test_no_module_holds_data_itself(module: str, nnx: Any) -> None:
     loaded = importlib.import_module(module)
     assert module.partition(".")[0] in NO_DATA
     assert [name for name in dir(loaded) if not name.startswith("_") and nnx.is_data(getattr(loaded, name))] == []
 
 
-def test_attributes_are_drawn_as_flax_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attributes_are_drawn_as_flax_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nnx: Any) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "net.py").write_text(PROGRAM)
     classes = draw([Target("net.py")], Configuration(isolated=True)).classes

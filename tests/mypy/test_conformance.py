@@ -19,10 +19,11 @@ from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule
 from tests.mypy.corpus import PROGRAMS, write
 from tests.mypy.run import Report, reports
+from tests.needs import needs
 from tests.oracle.versions import here, target_versions
 from tools.ecosystem.faces import MYPY_SAYS
 
-pytest.importorskip("flax")
+needs("flax")
 
 pytestmark = pytest.mark.comparisons
 

@@ -9,8 +9,9 @@ import pytest
 from tests.mypy.cases import REASONS, Program
 from tests.mypy.corpus import PROGRAMS, few
 from tests.mypy.run import Report
+from tests.needs import needs
 
-pytest.importorskip("flax")
+needs("flax")
 
 
 def test_size() -> None:

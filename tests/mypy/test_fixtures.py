@@ -10,10 +10,11 @@ import pytest
 
 from jaxlint.rules import all_rules
 from tests.mypy.run import CONFIG, mypy, reports
+from tests.needs import needs
 from tests.oracle.cases import Program, one_of_each, programs
 from tests.oracle.frameworks import MAIN
 
-pytest.importorskip("flax")
+needs("flax")
 
 pytestmark = pytest.mark.comparisons
 

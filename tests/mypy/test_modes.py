@@ -14,11 +14,12 @@ import pytest
 
 from tests.mypy.corpus import PROGRAMS
 from tests.mypy.run import CONFIG, SMALL_CONFIG, environment, mypy
+from tests.needs import needs
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.comparisons
 
-pytest.importorskip("flax")
+needs("flax")
 
 #: Two modules that import each other, a base class elsewhere, a class before its base, an untyped framework.
 PROJECT = {

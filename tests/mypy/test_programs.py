@@ -17,11 +17,11 @@ import pytest
 
 from tests.mypy.frameworks import HAS_SIMPLE_PYTREE
 from tests.mypy.run import CONFIG, mypy, reports
+from tests.needs import needs
 from tests.oracle.environments import Runners
 from tests.oracle.frameworks import MAIN
 
-pytest.importorskip("flax")
-pytest.importorskip("equinox")
+needs("flax", "equinox")
 
 pytestmark = pytest.mark.comparisons
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.mypy.run import ROOT
+from tests.needs import needs
 from tests.patience import PATIENCE
 
-pytest.importorskip("flax")
-pytest.importorskip("jax_dataclasses")
+needs("flax", "jax_dataclasses")
 STUBS = ROOT / "plugins" / "jaxlint_mypy" / "stubs"
 PROGRAM = """
 import jax
@@ -138,7 +138,7 @@ def test_pyright(folder: Path) -> None:
 
 @pytest.mark.comparisons
 def test_pyright_and_chex(folder: Path) -> None:
-    pytest.importorskip("chex")
+    needs("chex")
     (folder / "program.py").write_text(OF_CHEX)
     assert pyright(folder) == {row for row, line in enumerate(OF_CHEX.splitlines(), start=1) if "  # " in line}
 

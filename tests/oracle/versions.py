@@ -89,11 +89,8 @@ def pinned(text: str, column: Column) -> Versions:
 @cache
 def here() -> Versions:
     """What the environment of this interpreter holds."""
-    found = {
-        normalised(one.metadata["Name"]): version(one.version)
-        for one in importlib.metadata.distributions()
-        if one.metadata["Name"]
-    }
+    known = [one.metadata for one in importlib.metadata.distributions()]  # each time that one is asked for it is parsed
+    found = {normalised(one["Name"]): version(one["Version"]) for one in known if one["Name"]}
     return {"python": tuple(sys.version_info[:2])} | found
 
 

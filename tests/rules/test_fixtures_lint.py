@@ -16,6 +16,7 @@ import jaxlint
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Finding
 from jaxlint.project.environment import site_packages
+from tests.needs import needs
 from tests.oracle import cases
 from tests.oracle.cases import Mark, Program
 from tests.oracle.chosen import chosen
@@ -117,7 +118,7 @@ def test_enough_is_linted(request: pytest.FixtureRequest, findings: dict[str, li
 @pytest.mark.comparisons
 def test_an_environment_takes_nothing_away(tmp_path: Path, is_thorough: bool) -> None:
     """What is known of a library by its names is known where its source can be read, too: in a third of the cases."""
-    pytest.importorskip("flax")
+    needs("flax")
     assert site_packages(sys.executable)
     some = cases.one_of_each(p for p in PROGRAMS if p.environment == MAIN)
     for program in some if is_thorough else some[::3]:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import needs
 from tools.ecosystem.faces import compare, typed
 from tools.ecosystem.ledger import Found, Place
 
-pytest.importorskip("flax")
+needs("flax")
 
 _PROGRAM = """\
 import jax
