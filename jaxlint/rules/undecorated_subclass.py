@@ -84,8 +84,9 @@ class UndecoratedSubclass(ClassRule):
     ## Fix safety
 
     The decorators of the base class are put above the class, too, with the imports that they need, or in the place of
-    `@dataclasses.dataclass`; penzai's with `has_implicitly_inherited_fields=True`. The fix is unsafe: what
-    was no pytree becomes one.
+    `@dataclasses.dataclass`, which a class without fields of its own is not given: it would compare instances anew.
+    penzai's decorator comes with `has_implicitly_inherited_fields=True`. The fix is unsafe: what was no pytree becomes
+    one.
 
     ## When not to use it
 
@@ -305,9 +306,10 @@ def _decorators(cls: PytreeClass, base: PytreeClass, texts: Sequence[str], evalu
         name = texts[0].partition("(")[0] if len(texts) == 1 else ""
         is_free = name and not own and not declared.fields
         return (Decorate(declared.at, (f"{name}(has_implicitly_inherited_fields=True)",)),) if is_free else ()
-    if not own:
-        return (Decorate(declared.at, tuple(text for text, _ in written)),) if written else ()
     others = tuple(text for text, is_plain in written if not is_plain)
+    if not own:
+        wanted = texts if declared.fields else others  # a dataclass without new fields would lose its base's __hash__
+        return (Decorate(declared.at, tuple(wanted)),) if wanted else ()
     if len(own) != 1 or not others or not _is_dataclass(own[0], cls, evaluator):
         return ()
     if len(others) < len(written):

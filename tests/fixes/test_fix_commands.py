@@ -473,3 +473,17 @@ def test_lists_of_fields_keep_their_comments(lists: str, after: str) -> None:
     call = "\n\njax.tree_util.register_dataclass(\n    A, {}\n)\n"
     fixed, left = fix_source(text + call.format(lists), unsafe=True)
     assert (fixed, left) == (text + call.format(after), [])
+
+
+@pytest.mark.parametrize(("body", "added"), [("pass", ""), ("more: jax.Array", "@dataclass\n")])
+def test_a_subclass_without_fields_keeps_how_its_base_is_compared(body: str, added: str) -> None:
+    text = (
+        "from dataclasses import dataclass\nimport jax\nfrom jax.tree_util import register_pytree_node_class\n\n\n"
+        "@register_pytree_node_class\n@dataclass\nclass Gate:\n    angle: jax.Array\n\n"
+        "    def __hash__(self):\n        return 1\n\n"
+        "    def tree_flatten(self):\n        return tuple(vars(self).values()), None\n\n"
+        "    @classmethod\n    def tree_unflatten(cls, aux, children):\n        return cls(*children)\n\n\n"
+        f"class Phase(Gate):\n    {body}\n\n\n@jax.jit\ndef f(g: Phase):\n    return g.angle\n"
+    )
+    after, _ = fix_source(text, unsafe=True)
+    assert after == text.replace("class Phase", f"@register_pytree_node_class\n{added}class Phase")
