@@ -9,6 +9,8 @@ _LOOK_ALIKES = str.maketrans("OoIl", "0011")
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 #: How much more alike than the names the words must be in which they differ: what is short is alike sooner.
 _LIKENESS_OF_REST = 1.2
+#: How much alike two names of one word each must be at least.
+_LIKENESS_OF_ONE = 0.7
 #: The letters whose names begin with a vowel, and how words begin whose first U is none.
 _SPOKEN_AS_VOWELS = "AEFHILMNORSX"
 _NO_VOWELS = ("uni", "us", "uti", "eu", "one")
@@ -28,7 +30,7 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
 
     A word that differs in its numbers alone is none: which of `JAX401` and `JAX509` was meant by `JAX9` cannot be told.
     Of names made of several words, those that are not the same must be alike: `actuator_qid` is no `actuator_actadr`,
-    and `rope_theta` no `mrope_section`.
+    and `rope_theta` no `mrope_section`; of one word each, `state` is no `step`.
     """
     known = list(known)
     meant = word.translate(_LOOK_ALIKES)
@@ -41,7 +43,9 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     for name in difflib.get_close_matches(word, known, n=3, cutoff=likeness):
         own, other = _without_shared(word.split("_"), name.split("_"))
         pairs, least = [(other, own)], _LIKENESS_OF_REST * likeness
-        if own == word:
+        if own == word and "_" not in word + name:
+            least = _LIKENESS_OF_ONE
+        elif own == word:
             pairs, least = _paired(other.split("_"), own.split("_")), likeness / _LIKENESS_OF_REST
         if not own or not other or all(difflib.SequenceMatcher(None, *pair).ratio() >= least for pair in pairs):
             return name

@@ -33,6 +33,7 @@ def test_numbers_are_not_guessed(word: str) -> None:
         ("actuator_types", "actuator_trntype"),
         ("obs_mean", "obs_std"),
         ("rope_theta", "mrope_section"),
+        ("state", "step"),
     ],
 )
 def test_words_that_names_share_say_nothing(name: str, field: str) -> None:
@@ -46,6 +47,8 @@ def test_words_that_names_share_say_nothing(name: str, field: str) -> None:
         ("num_bad", "num_bad_epochs"),
         ("step_cnt", "step_count"),
         ("max_step", "max_steps"),
+        ("cnt", "count"),
+        ("rewrd", "reward"),
     ],
 )
 def test_words_that_are_alike(name: str, field: str) -> None:
