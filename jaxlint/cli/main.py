@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from jaxlint.config.configuration import Configuration
+    from jaxlint.fixes.running import FixedFiles
     from jaxlint.linter.result import Result
     from jaxlint.linter.shards import Shard
+    from jaxlint.syntax.source import Source
 
 CLEAN, FINDINGS, FAILURE, INTERRUPTED = 0, 1, 2, 130
 
@@ -155,28 +157,32 @@ def check(
     """
     from jaxlint.cache.store import Cache, project_cache
     from jaxlint.cli import fix, hide
-    from jaxlint.linter.engine import check_content, check_paths
-    from jaxlint.report.base import reader
+    from jaxlint.linter.engine import check_paths
 
-    if reason is not None and not add_noqa:
-        raise click.UsageError("--reason goes with --add-noqa.")
-    if add_noqa and write_baseline is not None:
-        raise click.UsageError("--add-noqa and --write-baseline exclude each other.")
-    if exit_zero and fixing.exit_non_zero:
-        raise click.UsageError("--exit-zero and --exit-non-zero-on-fix exclude each other.")
+    hides = add_noqa or write_baseline is not None
+    _refuse(
+        (reason is not None and not add_noqa, "--reason goes with --add-noqa."),
+        (add_noqa and write_baseline is not None, "--add-noqa and --write-baseline exclude each other."),
+        (exit_zero and fixing.exit_non_zero, "--exit-zero and --exit-non-zero-on-fix exclude each other."),
+    )
     quiet, started = reporting.quiet, time.monotonic()
     stdin = stdin_name(paths, stdin_filename)
-    if only_files and stdin is not None:
-        raise click.UsageError("--show-files lists files; the standard input is none.")
-    if (only_files or stdin is not None) and (facts or shard):
-        raise click.UsageError("--facts and --shard need files that are checked.")
-    if shard is not None and write_baseline is not None:
-        raise click.UsageError("--write-baseline needs the findings of all files; leave --shard out.")
-    if (only_files or stdin is not None) and (add_noqa or write_baseline is not None):
-        raise click.UsageError("--add-noqa and --write-baseline need files that are checked.")
-    if watch and not watching.is_watched():
-        if stdin is not None or only_files or facts or shard or add_noqa or write_baseline is not None:
-            raise click.UsageError("--watch needs a check of all files that does nothing else.")
+    checks_files, is_part = not only_files and stdin is None, bool(facts or shard)
+    is_watching = watch and not watching.is_watched()
+    _refuse(
+        (only_files and stdin is not None, "--show-files lists files; the standard input is none."),
+        (not checks_files and is_part, "--facts and --shard need files that are checked."),
+        (
+            shard is not None and write_baseline is not None,
+            "--write-baseline needs the findings of all files; leave --shard out.",
+        ),
+        (not checks_files and hides, "--add-noqa and --write-baseline need files that are checked."),
+        (
+            is_watching and (not checks_files or is_part or hides),
+            "--watch needs a check of all files that does nothing else.",
+        ),
+    )
+    if is_watching:
         return watching.run(paths or (".",))
     paths = paths if stdin is None else (stdin,)
     paths = paths or (".",)
@@ -185,7 +191,7 @@ def check(
         return CLEAN
     if no_baseline or write_baseline is not None:
         configuration.use_no_baseline()
-    is_fixing = not (facts or shard or add_noqa or write_baseline is not None)
+    is_fixing = not (is_part or hides)
     if not is_fixing and (fixing.is_all or fixing.show or configuration.given("fix")):
         raise click.UsageError(
             "--fix, --fix-only, --diff and --show-fixes exclude --facts, --shard, --add-noqa and --write-baseline."
@@ -211,15 +217,7 @@ def check(
 
     fixed = read = None
     if stdin is not None:
-        content = standard_input()
-        done = fix.fix_text(stdin, content, configuration, fixing)
-        if done is None:
-            result = check_content(content, stdin, configuration)
-        else:
-            content, fixed = done
-            if not fixing.diff:
-                fix.write_source(content)
-        read = reader(stdin, content)
+        result, fixed, read = _check_input(stdin, configuration, fixing)
     else:
         result = run()
         fixed = fix.fix_files(result, paths, run, fixing) if is_fixing else None
@@ -238,7 +236,7 @@ def check(
         result.findings = hide.write_baseline_file(result, write_baseline, quiet)
     elif add_noqa:
         result.findings = hide.write_comments(result, reason or "", quiet)
-    if result.findings or not (add_noqa or write_baseline is not None):
+    if result.findings or not hides:
         is_shown = stdin is not None and fixed is not None  # the standard output holds the fixed text
         report(result, reporting, read, fixed=len(fixed.fixed) if fixed is not None else 0, to_stderr=is_shown)
     if reporting.verbose:
@@ -254,6 +252,31 @@ def check(
     if fixing.exit_non_zero and fixed is not None and fixed.files:
         return FINDINGS
     return FINDINGS if has_findings and not exit_zero else CLEAN
+
+
+def _refuse(*mistakes: tuple[bool, str]) -> None:
+    """Say the first of some mistakes that was made, if one was."""
+    for is_made, what in mistakes:
+        if is_made:
+            raise click.UsageError(what)
+
+
+def _check_input(
+    name: str, configuration: Configuration, fixing: Fixing
+) -> tuple[Result, FixedFiles | None, Callable[[str], Source]]:
+    """What is found in the standard input, what was fixed in it if that is wanted, and how its text is read."""
+    from jaxlint.cli import fix
+    from jaxlint.linter.engine import check_content
+    from jaxlint.report.base import reader
+
+    content = standard_input()
+    done = fix.fix_text(name, content, configuration, fixing)
+    if done is None:
+        return check_content(content, name, configuration), None, reader(name, content)
+    content, fixed = done
+    if not fixing.diff:
+        fix.write_source(content)
+    return fixed.result, fixed, reader(name, content)
 
 
 def _cpus() -> int:
