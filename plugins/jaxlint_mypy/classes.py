@@ -13,6 +13,7 @@ from mypy.nodes import (
     DataclassTransformSpec,
     FuncDef,
     IndexExpr,
+    MemberExpr,
     MypyFile,
     NameExpr,
     RefExpr,
@@ -123,16 +124,16 @@ class ClassTeller:
         mypy reports writes to a property that has no setter, and takes no property of this kind for a settable
         attribute. What mypy has made read-only by itself stays so, unless it did that just now, at our word (`again`).
         """
-        only_read: frozenset[str] | None = None
+        written: frozenset[str] | None = None
         for name, symbol in info.names.items():
             node = symbol.node
             if not isinstance(node, Var) or node.is_final or node.is_classvar:
                 continue
             is_frozen = cls.frozen is True and cls.frozen_names is None and cls.field(name) is not None
             if again if node.is_property else is_frozen:
-                if only_read is None:
-                    only_read = _only_read(self.front.tree(info.module_name))
-                node.is_property = node.is_settable_property = name not in only_read
+                if written is None:
+                    written = _written(self.front.tree(info.module_name))
+                node.is_property = node.is_settable_property = name in written
 
     def transform_plain(self, ctx: ClassDefContext) -> bool:
         """A class of which mypy makes a plain dataclass, and which may be one of a framework."""
@@ -194,8 +195,14 @@ def _keep_constructor(ctx: ClassDefContext, cls: PytreeClass) -> None:
 
 def _is_protocol(definition: ClassDef) -> bool:
     """Whether a class is a protocol, which mypy does not say of it before its bases are read."""
-    bases = (e.base if isinstance(e, IndexExpr) else e for e in definition.removed_base_type_exprs)
-    return any(isinstance(base, RefExpr) and base.fullname in PROTOCOL_NAMES for base in bases)
+    written = (*definition.base_type_exprs, *definition.removed_base_type_exprs)
+    bases = (e.base if isinstance(e, IndexExpr) else e for e in written)
+    return any(isinstance(base, RefExpr) and _says_protocol(base) for base in bases)
+
+
+def _says_protocol(base: RefExpr) -> bool:
+    """Whether a base is `Protocol`, which has no full name before mypy comes to the class."""
+    return base.fullname in PROTOCOL_NAMES or (isinstance(base, (NameExpr, MemberExpr)) and base.name == "Protocol")
 
 
 def _has_plain_decorator(definition: ClassDef) -> bool:
@@ -209,17 +216,18 @@ def _decorators(definition: ClassDef) -> list[str]:
     return [one.fullname for one in named if isinstance(one, RefExpr)]
 
 
-def _only_read(tree: MypyFile | None) -> frozenset[str]:
-    """The attributes of the protocols of a module to which nothing there is assigned.
+def _written(tree: MypyFile | None) -> frozenset[str]:
+    """The attributes of the protocols of a module to which something is assigned there.
 
     That a protocol declares an attribute, and no property, is rarely meant to say that it is written to.
     """
-    if tree is None:
+    protocols = [] if tree is None else [one for one in tree.defs if isinstance(one, ClassDef) and _is_protocol(one)]
+    attributes = (one for protocol in protocols for one in protocol.defs.body if isinstance(one, AssignmentStmt))
+    names = {target.name for one in attributes for target in one.lvalues if isinstance(target, NameExpr)}
+    if tree is None or not names:
         return frozenset()
-    definitions = [one for one in tree.defs if isinstance(one, ClassDef) and _is_protocol(one)]
-    names = {name for one in definitions for name, symbol in one.info.names.items() if isinstance(symbol.node, Var)}
-    text = text_around(tree) if names else ""
-    return frozenset() if "setattr(" in text else frozenset(names.difference(_WRITTEN.findall(text)))
+    text = text_around(tree)
+    return frozenset(names if "setattr(" in text else names.intersection(_WRITTEN.findall(text)))
 
 
 def _make_keyword_only(info: TypeInfo) -> None:

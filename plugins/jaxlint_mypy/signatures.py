@@ -115,14 +115,20 @@ def taking_any_keyword(signature: CallableType) -> CallableType:
 
 
 def of_mapping(ctx: FunctionSigContext) -> FunctionLike:
-    """The constructor of a class of mappings: it takes keywords, or one mapping of them, like that of `dict`."""
-    call, checker = ctx.context, ctx.api
+    """The constructor of a class of mappings: it takes keywords, or one mapping of them, like that of `dict`.
+
+    What is splatted into it is not compared with the types of the fields, as its keys are not known.
+    """
+    call, checker, signature = ctx.context, ctx.api, ctx.default_signature
+    if isinstance(call, CallExpr) and nodes.ARG_STAR2 in call.arg_kinds:
+        types = zip(signature.arg_names, signature.arg_types, strict=True)
+        return signature.copy_modified(arg_types=[typ if name in call.arg_names else ANY for name, typ in types])
     if not isinstance(call, CallExpr) or not isinstance(checker, TypeChecker) or call.arg_kinds != [nodes.ARG_POS]:
-        return ctx.default_signature
+        return signature
     if not _may_hold_keywords(get_proper_type(type_again(checker, call.args[0]))):
-        return ctx.default_signature
-    made = erase_typevars(ctx.default_signature.ret_type)
-    return ctx.default_signature.copy_modified(
+        return signature
+    made = erase_typevars(signature.ret_type)
+    return signature.copy_modified(
         arg_types=[ANY], arg_kinds=[nodes.ARG_POS], arg_names=[None], ret_type=made, variables=[]
     )
 

@@ -986,4 +986,15 @@ def f(env: Env, base: Base, whole: Whole, s: S) -> None:
     print(env.step(s).m, base.step(s).m)
     print(whole.step(s).m)  # E: attribute
 """,
+    "splatted_chex": "# only: chex"
+    + """
+@class S
+    x: jax.Array
+    n: int = 0
+    kind: str = "a"
+def f(given: t.Dict[str, t.Union[str, int, None]], x: jax.Array) -> None:
+    S(x=x, **given)
+    S(**given)
+    S(n="a", **given)  # E: type
+""",
 }
