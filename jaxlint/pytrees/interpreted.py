@@ -93,9 +93,20 @@ class Given(msgspec.Struct, frozen=True, eq=False):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """A function, class or module outside of the project, by its name."""
+    """A function, class or module outside of the project, by its name; or an `object()` of the project that has one."""
 
     name: str
+    is_object: bool = False
+
+    @property
+    def is_sentinel(self) -> bool:
+        """Whether it stands for "nothing was given": nothing else is the same object."""
+        return self.is_object or self.name in _SENTINELS
+
+
+#: What the standard library gives for that.
+MISSING = Known("dataclasses.MISSING")
+_SENTINELS = frozenset({MISSING.name, "builtins.Ellipsis", "inspect.Parameter.empty", "inspect.Signature.empty"})
 
 
 class Closure(msgspec.Struct, frozen=True, eq=False):

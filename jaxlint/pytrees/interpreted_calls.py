@@ -25,6 +25,7 @@ from jaxlint.pytrees.interpreted import (
     Value,
     truth_of,
 )
+from jaxlint.syntax.expressions import Attribute, Conditional, Name, Subscript
 
 #: Functions that do nothing to a class that they are given.
 _HARMLESS_PACKAGES = frozenset({"builtins", "typing", "functools", "inspect", "abc", "types", "collections", "logging"})
@@ -374,6 +375,9 @@ def compared(op: str, left: Value, right: Value) -> Value:
         found = _contains(right, left)
         return found if found is UNKNOWN or op == "in" else not found
     if op in ("is", "is not"):
+        if any(isinstance(side, Known) and side.is_sentinel for side in (left, right)):
+            either_may_be = any(side is UNKNOWN or _may_be_named(side) for side in (left, right))
+            return UNKNOWN if either_may_be else (left == right) is (op == "is")
         if left is UNKNOWN or right is UNKNOWN or isinstance(left, Given) or isinstance(right, Given):
             return UNKNOWN
         if left is None or right is None or isinstance(left, (bool, TheClass)):
@@ -383,6 +387,11 @@ def compared(op: str, left: Value, right: Value) -> Value:
     if isinstance(left, plain) and isinstance(right, plain) and op in ("==", "!="):
         return (left == right) is (op == "==")
     return UNKNOWN
+
+
+def _may_be_named(value: Value) -> bool:
+    """Whether a value is an expression that may be another name of something."""
+    return isinstance(value, Given) and isinstance(value.expr, (Name, Attribute, Conditional, Subscript))
 
 
 def _contains(held: Value, key: Value) -> Value:

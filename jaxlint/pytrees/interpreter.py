@@ -376,10 +376,17 @@ class Interpreter:
                 return Known(name)
             case FunctionSymbol() as function:
                 return self.closure_of(function)
-            case ValueSymbol(module=home, scope=home_scope, assignment=assignment) if assignment.value is not None:
-                if not home_scope:
+            case ValueSymbol(module=home, scope=home_scope, name=name, assignment=assignment):
+                if not home_scope and assignment.value is not None:
+                    if self._is_object(assignment.value, home):
+                        return Known(f"{home.name}.{name}", is_object=True)
                     return self.value(assignment.value, {}, home, home_scope)
         return UNKNOWN
+
+    def _is_object(self, expr: Expr, module: Module) -> bool:
+        """Whether an expression is `object()`, which makes something that is the same as nothing else."""
+        is_call = isinstance(expr, Call) and not expr.args
+        return is_call and self.resolver.library_name(without_call(expr), module, "") == "builtins.object"
 
 
 def _only_checks(body: Body) -> bool:

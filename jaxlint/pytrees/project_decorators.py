@@ -15,6 +15,7 @@ from jaxlint.pytrees.callee import Callee
 from jaxlint.pytrees.framework import Framework, Unflatten
 from jaxlint.pytrees.frameworks import REGISTER_DATACLASS
 from jaxlint.pytrees.interpreted import (
+    MISSING,
     UNKNOWN,
     ADeclaration,
     AField,
@@ -298,7 +299,7 @@ def declared_by(run: Interpreter, call: Call, module: Module, scope: str) -> Cal
     return Callee(
         result.name,
         tuple([placed(value, call.at, module) for value in result.positional]),
-        tuple([(key, placed(value, call.at, module)) for key, value in result.keywords.items()]),
+        tuple([(key, placed(v, call.at, module)) for key, v in result.keywords.items() if v != MISSING]),
     )
 
 
