@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from jaxlint.infer.annotations import AnnotationReader
+from jaxlint.infer.calling import calls_one_of
 from jaxlint.infer.unregistered import is_unregistered, refused_class
 from jaxlint.infer.values import Array, Choice, Container, Instance, Value, plain
 from jaxlint.project.modules import Module
@@ -13,11 +15,14 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
+from jaxlint.pytrees.stubs import is_stub
 from jaxlint.symbols.outline import Function, SelfAssignment, Unit
 from jaxlint.syntax.ast_expressions import parse_annotation
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript
 from jaxlint.syntax.statements import parts
 
+#: How a call of a function begins that chooses between arrays, or stacks some.
+_CHOOSES = r"\b(?:where|select|select_n|stack|concatenate)\("
 #: Through how many functions an instance is followed that is returned.
 MOST_HELPERS = 2
 
@@ -97,6 +102,22 @@ class GivenClasses:
                     self._makers[1].setdefault(function.name, []).append(function)
         called = (maker for name in sorted(piece.calls & self._makers[1].keys()) for maker in self._makers[1][name])
         return any(self.returns(maker, module, holds) for maker in called)
+
+    def chooses_made(self, piece: Unit, module: Module) -> bool:
+        """Whether a piece gives what functions of any module make, which make instances, to what takes arrays."""
+        makes, makers = self.model.project_index.pytree_class_names, list[str]()
+        for name in sorted(piece.calls & module.outline.module_scope.bindings.keys()):
+            symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
+            if isinstance(symbol, FunctionSymbol) and not is_stub(symbol.module):
+                if calls_one_of(makes, symbol) or self.returns(symbol.declaration, symbol.module, is_pytree):
+                    makers.append(name)
+        if not makers:
+            return False
+        rows, called = "\n".join(module.source.lines[piece.first - 1 : piece.last]), "|".join(makers)
+        bound = re.findall(rf"^\s*(\w[\w, ]*?)\s*=\s*(?:{called})\(", rows, re.MULTILINE)
+        held = "|".join(sorted({name for names in bound for name in names.replace(",", " ").split()}))
+        given = rf"(?:{called})\(" + (rf"|(?:{held})\s*[,)\]]" if held else "")
+        return re.search(rf"{_CHOOSES}(?:[^=]|[=<>!]=){{0,300}}?(?<![\w.])(?:{given})", rows) is not None
 
     def _names(
         self, annotation: Expr | None, function: Function, module: Module, holds: Callable[[PytreeClass], bool]

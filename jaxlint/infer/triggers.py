@@ -326,7 +326,7 @@ class Triggers:
         functions = self._functions(module, unit)
         if any(self.given.takes(f, module, is_pytree) or self.given.reads(f, module, is_pytree) for f in functions):
             return True
-        return self.given.gets(unit, module, is_pytree)
+        return self.given.gets(unit, module, is_pytree) or self.given.chooses_made(unit, module)
 
     def _stores_in_field(self, unit: Unit) -> bool:
         """Whether an item is assigned of what has the name of an array field, or where an instance is made."""
