@@ -144,9 +144,9 @@ class TransformedFunctions:
     ) -> Applied:
         given = dict(keywords)
         mapped = None
-        if "in_axes" in given and transform.kind is Kind.MAP and not transform.filters:
+        if "in_axes" in given and transform.kind is Kind.MAP:
             mapped = _sliced(given["in_axes"].expr)
-            if _is_default(given["in_axes"].expr):
+            if _is_default(given["in_axes"].expr) and not transform.filters:
                 del given["in_axes"]
 
         def numbers(name: str, default: tuple[int, ...] = ()) -> tuple[int, ...] | None:

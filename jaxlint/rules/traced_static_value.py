@@ -124,7 +124,7 @@ class TracedStaticValue(BodyRule):
         if function is None or not given:
             return
         if traced:
-            computed = _Computed(function, traced, code.body, evaluator)
+            computed = _Computed(function, traced, code, evaluator)
             transform = (abstracting(code.applied) or code.applied)[0].transform.name
             found = [one for one in given if computed.is_traced(one.expr, one.value, one.field, one.cls)]
             where = f"`{function.name}` (`{transform}`)"
@@ -197,10 +197,12 @@ def _given(value: KeywordValue, call: Call) -> Expr | None:
 class _Computed:
     """Tells what is computed from the traced parameters of a function."""
 
-    def __init__(self, function: Function, traced: Mapping[str, Value], body: Body, evaluator: Evaluator) -> None:
-        self._names = _depending(frozenset(traced), body)
-        self._leaves = TracedLeaves(traced, body, evaluator)
-        self._numbers = _Numbers(function, traced, body)
+    def __init__(self, function: Function, traced: Mapping[str, Value], code: CodeRead, evaluator: Evaluator) -> None:
+        self._names = _depending(frozenset(traced), code.body)
+        self._leaves = TracedLeaves(traced, code.body, evaluator)
+        self._numbers = _Numbers(function, traced, code.body)
+        self._made = {id(event.call): event for event in code.events if isinstance(event, Construct)}
+        self._code = code
         self._evaluator = evaluator
 
     def is_traced(self, expr: Expr, value: KeywordValue, field: Field, cls: PytreeClass) -> bool:
@@ -211,7 +213,21 @@ class _Computed:
         is_single = isinstance(found, Array) and found.library == "jax" and found.single is True and not found.declared
         if is_single and any(isinstance(part, Name) and part.id in self._names for part in parts(expr)):
             return True
-        return self._numbers.are_put(expr, field, cls, self._evaluator)
+        return self._numbers.are_put(expr, field, cls, self._evaluator) or self._holds_traced(expr)
+
+    def _holds_traced(self, expr: Expr) -> bool:
+        """Whether an expression is an instance that is made of traced numbers: settings that are the same for none."""
+        if len(self._made) < 2:
+            return False
+        made = self._made.get(id(looked_up(expr, bound_once(self._code.body)) if isinstance(expr, Name) else expr))
+        if made is None:
+            return False
+        for value in made.arguments:
+            field, given = made.cls.cls.field(value.name), _given(value, made.call)
+            if field is not None and given is not None and field.role is Role.LEAF:
+                if self.is_traced(given, value, field, made.cls.cls):
+                    return True
+        return False
 
 
 class _Numbers:
@@ -234,7 +250,12 @@ class _Numbers:
         }
 
     def are_put(self, expr: Expr, field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-        """Whether an expression is computed so; a bare parameter may be a pytree without leaves, but no number."""
+        """Whether an expression is computed so; a bare parameter may be a pytree without leaves, but no number.
+
+        Nor may an item of one.
+        """
+        if isinstance(expr, Subscript) and isinstance(expr.value, Name):
+            return self.are_put(expr.value, field, cls, evaluator)
         if isinstance(expr, Name):
             declared = UNKNOWN if field.annotation is None else plain(evaluator.promises.field(field, cls))
             if not isinstance(declared, Scalar) or declared.kind not in ("int", "float", "bool"):

@@ -95,12 +95,14 @@ def _traced_parameters(code: CodeRead) -> Mapping[str, Value]:
 
 
 def mapped_parameters(code: CodeRead) -> dict[str, Value]:
-    """The parameters of a function that `jax.vmap` certainly maps over: numbers in them are tracers, too."""
-    function = code.function
-    mapping = [a for a in code.applied if a.transform.name == "jax.vmap" and not a.options]
-    if function is None or len(mapping) != len(code.applied) or not mapping:
+    """The parameters of a function that is certainly mapped over: numbers in them are tracers, too."""
+    function, applied = code.function, code.applied
+    if function is None or not applied:
         return {}
-    rebuilt = rebuilt_parameters(function, mapping)
+    if all(a.transform.name == "jax.vmap" and not a.options for a in applied):
+        rebuilt = rebuilt_parameters(function, applied)
+    else:
+        rebuilt = applied[0].mapped_parameters(function) if len(applied) == 1 else frozenset()
     return {name: code.parameters.get(name, UNKNOWN) for name in rebuilt}
 
 
