@@ -65,6 +65,14 @@ def calls_one_of(names: Collection[str], symbol: FunctionSymbol) -> bool:
     return not piece_of(symbol.declaration, symbol.module.outline).calls.isdisjoint(names)
 
 
+def may_change_given(function: Function, outline: Outline) -> bool:
+    """Whether a function, no method, may assign attributes or items of what it is given; calls are not followed."""
+    if not function.acts or function.owner is not None or not function.parameters:
+        return False
+    piece = piece_of(function, outline)
+    return piece.stores or bool(piece.mutations)
+
+
 def piece_of(function: Function, outline: Outline) -> Unit:
     """The piece of a module that a function stands in."""
     row, units = function.at.row, outline.units

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from jaxlint.infer.calling import may_change_given
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.transformed import TransformedFunctions, names_static
 from jaxlint.project.index import Key, ProjectIndex, TracedBy
@@ -63,6 +64,8 @@ class Indexer:
         for function in functions:
             if updating.may_copy_parameter(function, module, self._model.class_of_symbol):
                 project_index.updating_method_names.add(function.name)
+            if function.acts and may_change_given(function, module.outline):
+                project_index.changing_function_names.add(function.name)
         project_index.cycles += self._model.cycles
         self._model.cycles.clear()
         seen = [function for function in functions if "<locals>" not in function.scope]  # by other modules

@@ -203,16 +203,15 @@ class Triggers:
 
     def _transformed(self, pieces: list[Unit], module: Module) -> set[Place]:
         """The pieces that declare functions which are transformed, and those that transform them."""
-        every = self._reaches_function_framework(module)
         applying = applying_pieces(pieces, module)
         found: set[Place] = set()
         for piece in pieces:
-            changes = every or self._changes(piece, module)
             functions = self._functions(module, piece)
             names = [f".{f.name}" if f.owner else f.qualname for f in functions]
             users = set[Place]().union(*[applying.get(name, ()) for name in names])
             if users or any(self.transformed.applications.elsewhere(f, module) for f in functions):
-                if changes or any(self.given.takes(f, module, self.given.holds_numbers) for f in functions):
+                numbers = (self.given.takes(f, module, self.given.holds_numbers) for f in functions)
+                if self._changes(piece, module) or any(numbers):
                     found |= {place(piece), *users}
                 elif any(self.given.takes_unregistered(f, module) for f in functions):
                     found |= users
@@ -388,8 +387,7 @@ class Triggers:
 
     def _holds_transformed_function(self, unit: Unit, module: Module) -> bool:
         """Whether a function is transformed that may change what it is given, or that holds something static."""
-        changes = self._changes(unit, module) or self._reaches_function_framework(module)
-        functions = self._functions(module, unit)
+        changes, functions = self._changes(unit, module), self._functions(module, unit)
         transforms = not unit.calls.isdisjoint(LAST_NAMES)
         if transforms and (changes or any(self.given.takes_what_matters(function, module) for function in functions)):
             return True
@@ -428,12 +426,15 @@ class Triggers:
         return False
 
     def _changes(self, unit: Unit, module: Module) -> bool:
-        """Whether something other than a local variable may be changed in it."""
+        """Whether something other than a local variable may be changed in it, or rules look at functions here."""
+        index, resolver = self.model.project_index, self.model.resolver
         if unit.stores or unit.self_stores or not unit.methods.isdisjoint(_CHANGING):
             return True
-        if not unit.methods.isdisjoint(self.model.project_index.changing_method_names):
+        functions = unit.calls & index.changing_function_names  # unless a method of the same name is called
+        if not (unit.methods.isdisjoint(index.changing_method_names) and functions <= unit.methods):
             return True
-        return any(fills_parameter(name, module, self.model.resolver) for name in unit.discards)
+        reaches = self._reaches_function_framework(module)
+        return reaches or any(fills_parameter(name, module, resolver) for name in unit.discards)
 
     def _reaches_function_framework(self, module: Module) -> bool:
         """Whether a module, or one that it imports, imports a framework whose rules look at functions."""

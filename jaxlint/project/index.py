@@ -109,6 +109,8 @@ class ProjectIndex(msgspec.Struct, array_like=True):
     updating_method_names: set[str] = msgspec.field(default_factory=set)
     #: The names of all methods that change a pytree in place, or (once all is known) call one that does.
     changing_method_names: set[str] = msgspec.field(default_factory=set)
+    #: The names of all functions that may change in place what they are given.
+    changing_function_names: set[str] = msgspec.field(default_factory=set)
     #: The names of all methods of pytrees that are not frozen, with those of the methods of `self` that they call.
     method_calls: dict[str, set[str]] = msgspec.field(default_factory=dict)
     #: The names of all functions that hold an argument static other than `self`.
@@ -136,6 +138,7 @@ class ProjectIndex(msgspec.Struct, array_like=True):
         self.pytree_class_names |= other.pytree_class_names
         self.updating_method_names |= other.updating_method_names
         self.changing_method_names |= other.changing_method_names
+        self.changing_function_names |= other.changing_function_names
         for name, called in other.method_calls.items():
             self.method_calls.setdefault(name, set()).update(called)
         self.names_with_static_arguments |= other.names_with_static_arguments

@@ -8,6 +8,7 @@ from functools import cached_property
 import msgspec
 from msgspec.structs import replace
 
+from jaxlint.infer.calling import may_change_given
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import AssignAttribute, CallMethod, CodeRead, MutateField
 from jaxlint.infer.slots import Slot, changed_by, slot_of
@@ -20,6 +21,7 @@ from jaxlint.rules.analyses.callees import called_by
 from jaxlint.rules.analyses.given_changes import changes_of, given_for
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.purposes import Purpose, is_cache, made_from, purpose_of, removes
+from jaxlint.symbols.outline import Import
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -107,15 +109,27 @@ class _Finder:
         alone = {id(s.value): s.value for s in self.code.statements if isinstance(s, Do) and isinstance(s.value, Call)}
         for call in alone.values():
             yield from self._by_function(call, is_alone=True)
-        acting = self.evaluator.calls.calling.acting(self.code.place.module)
-        for call in self.code.calls if not acting.isdisjoint(self.code.contents.called) and self._leading else ():
+        calling, module = self.evaluator.calls.calling, self.code.place.module
+        acts_here = not calling.acting(module).isdisjoint(self.code.contents.called)
+        elsewhere = not self.evaluator.model.project_index.changing_function_names.isdisjoint(self.code.contents.called)
+        for call in self.code.calls if (acts_here or elsewhere) and self._leading else ():
             if id(call) not in alone and any(self._leads(argument.value) for argument in call.args):
-                yield from self._by_function(call, is_alone=False)
+                if acts_here or self._is_imported_and_changes(call.func):
+                    yield from self._by_function(call, is_alone=False)
         owner = self.code.place.owner
         if owner is not None and not owner.is_pytree:
             for part in all_parts(self.code.body, nested=False):
                 if isinstance(part, Call) and self._is_on_self(part):
                     yield from self._by_method(part, owner)
+
+    def _is_imported_and_changes(self, func: Expr) -> bool:
+        """Whether a function of another module is called that may change what it is given."""
+        module, start = self.code.place.module, root(func)
+        bindings = module.outline.module_scope.bindings.get(start.id, ()) if isinstance(start, Name) else ()
+        if not bindings or not isinstance(bindings[-1], Import):
+            return False
+        symbol = self.evaluator.model.resolver.resolve(func, module, self.code.scope)
+        return isinstance(symbol, FunctionSymbol) and may_change_given(symbol.declaration, symbol.module.outline)
 
     def _leads(self, given: Expr) -> bool:
         start = root(given)
