@@ -49,6 +49,8 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
+#: What binds arguments of a function, by the last part of the name.
+_PARTIALS = frozenset({"partial", "Partial"})
 #: What differentiates, by the last part of the name.
 _GRADIENTS = frozenset(t.name.rpartition(".")[2] for t in TRANSFORMS.values() if t.kind is Kind.GRAD)
 
@@ -72,9 +74,9 @@ class CapturedState(BodyRule):
     """
     ## What it does
 
-    Finds functions that are compiled and read a state from around them which is bound anew between two calls, and
-    functions that are differentiated with respect to a parameter that they do not read: they take the same thing from
-    around them.
+    Finds functions that are compiled and read a state from around them which is bound anew between two calls, or are
+    compiled with such a state in a `functools.partial`; and functions that are differentiated with respect to a
+    parameter that they do not read: they take the same thing from around them.
 
     ## Why is this bad?
 
@@ -143,9 +145,12 @@ class CapturedState(BodyRule):
         """Look at the functions inside a body that are transformed."""
         written = _Written(code)
         inside = list(_inside(written, code, evaluator))
-        if not inside:
+        bound = list(_bound(written, code, evaluator))
+        if not inside and not bound:
             return
         classes = _classes(code, evaluator)
+        for one, given in bound:
+            yield from _held(one, given, classes, code, evaluator)
         for one in inside:
             if one.applied.transform.kind is Kind.JIT and not one.applied.transform.propagates:
                 if written.may_be_called_again(one):
@@ -244,6 +249,24 @@ def _given(event: Transformed, written: _Written) -> _Inner | None:
     return None if inner is None else _Inner(applied, function, inner, handle)
 
 
+def _bound(written: _Written, code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[_Inner, dict[str, Expr]]]:
+    """The functions that are compiled with arguments which a partial holds, and these by the names of parameters."""
+    for event in code.events:
+        if not isinstance(event, Transformed) or event.function is None or event.module is None:
+            continue
+        applied, function = event.applied, event.function
+        if applied.transform.kind is not Kind.JIT or applied.transform.propagates or event.receiver is not None:
+            continue
+        handle = written.handles.get(id(applied.at)) if applied.bound or applied.given else None
+        partials = [c for c in code.calls if last_name(c.func) in _PARTIALS and written.handles.get(id(c.at)) == handle]
+        if handle is None or len(partials) != 1 or partials[0].has_star:
+            continue
+        body = evaluator.calls.body_of(FunctionSymbol(event.module, function))
+        one = _Inner(applied, function, body or (), handle)
+        if body is not None and written.may_be_called_again(one):
+            yield one, partials[0].given_to(("", *function.positional))
+
+
 def _classes(code: CodeRead, evaluator: Evaluator) -> dict[str, PytreeClass]:
     """The variables that hold instances of pytree classes, at least once."""
     found: dict[str, PytreeClass] = {}
@@ -320,15 +343,10 @@ def _stale(
     bodies = [(one.params, one.body), *((helper.params, helper.body) for helper in helpers)]
     for name, cls in sorted(classes.items(), key=lambda item: item[0]):
         read = [leaf for params, body in bodies for leaf in _leaves_read(params, body, name, cls)]
-        rebinding = _rebinding_between(one, name, code.body) if read else None
-        if rebinding is not None:
-            changed = changed_fields(rebinding, cls, code, evaluator)
-            places = [at for field, at in read if changed is None or field in changed]
-            if not places:
-                continue
+        for place in _outdated(one, name, cls, read, code, evaluator):
             way_out = f"make `{name}` an argument of `{one.function.name}`"
             yield Problem(
-                at=places[0],
+                at=place,
                 message=(
                     f"the compiled `{one.function.name}` takes the `{cls.name}` in `{name}` from around it, and goes on"
                     f" with the values of the first call when `{name}` is bound anew; {way_out}"
@@ -339,28 +357,61 @@ def _stale(
             return
 
 
-def _rebinding_between(one: _Inner, name: str, body: Body) -> Statement | None:
-    """A statement that binds the variable between two calls of the function, which is not made again."""
+def _held(
+    one: _Inner, given: dict[str, Expr], classes: dict[str, PytreeClass], code: CodeRead, evaluator: Evaluator
+) -> Iterator[Problem]:
+    """The states that a partial holds for the compiled function, and that are bound anew between two calls of it."""
+    for parameter, expr in given.items():
+        name = expr.id if isinstance(expr, Name) else ""
+        cls = classes.get(name)
+        read = [] if cls is None else list(_leaves_read((), one.body, parameter, cls))
+        if cls is not None and any(True for _ in _outdated(one, name, cls, read, code, evaluator)):
+            way_out = f"pass `{name}` where `{one.handle}` is called"
+            yield Problem(
+                at=expr.at,
+                message=(
+                    f"the compiled `{one.function.name}` is bound to the `{cls.name}` in `{name}`, and goes on with"
+                    f" that when `{name}` is bound anew; {way_out}"
+                ),
+                reason="what a partial holds is a constant in the compiled program",
+                help=way_out,
+            )
+            return
+
+
+def _outdated(
+    one: _Inner,
+    name: str,
+    cls: PytreeClass,
+    read: list[tuple[str, object]],
+    code: CodeRead,
+    evaluator: Evaluator,
+) -> Iterator[object]:
+    """Where fields are read that get other values between two calls of the function: a place for each binding."""
+    for rebinding in _rebindings_between(one, name, code.body) if read else ():
+        changed = changed_fields(rebinding, cls, code, evaluator)
+        places = [at for field, at in read if changed is None or field in changed]
+        yield from places[:1]
+
+
+def _rebindings_between(one: _Inner, name: str, body: Body) -> Iterator[Statement]:
+    """The statements that bind the variable between two calls of the function, which is not made again."""
     for block in _all_blocks(body):
         called = False
-        rebound: Statement | None = None
+        rebound: list[Statement] = []
         for statement in block:
             if _makes(one, statement):
-                called, rebound = False, None
+                called, rebound = False, []
                 continue
             if isinstance(statement, (For, While)) and not any(
                 _makes(one, s) for s in walk((statement,), nested=False)
             ):
-                inner = _bound_in(name, statement)
-                if inner is not None and _calls(one, statement):
-                    return inner
+                yield from _bound_in(name, statement) if _calls(one, statement) else ()
             if _calls(one, statement):
-                if rebound is not None:
-                    return rebound
-                called = True
+                yield from rebound
+                called, rebound = True, []
             if called:
-                rebound = rebound or _bound_in(name, statement)
-    return None
+                rebound += _bound_in(name, statement)
 
 
 def _all_blocks(body: Body) -> Iterator[Body]:
@@ -386,14 +437,13 @@ def _calls(one: _Inner, statement: Statement) -> bool:
     )
 
 
-def _bound_in(name: str, statement: Statement) -> Statement | None:
-    """The statement that gives the variable another value, in a statement or below it."""
+def _bound_in(name: str, statement: Statement) -> Iterator[Statement]:
+    """The statements that give the variable another value, in a statement or below it."""
     for inner in walk((statement,), nested=False):
         if isinstance(inner, (Assign, Annotate, Augment)) and name in assigned_names((inner,)):
-            return inner
+            yield inner
         if isinstance(inner, For) and name in target_names(inner.target):
-            return inner
-    return None
+            yield inner
 
 
 # -- differentiated, without its parameter ---------------------------------------------------------
