@@ -13,14 +13,16 @@ from jaxlint.infer.applied import Applied
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
 from jaxlint.infer.transformed_classes import instances_in
-from jaxlint.infer.values import UNKNOWN, Container, Instance, Value, plain
+from jaxlint.infer.values import UNKNOWN, Container, Instance, UnknownValue, Value, plain
 from jaxlint.infer.waiting import Candidate
-from jaxlint.libraries.transforms import LAST_NAMES, Kind
+from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS, Kind
 from jaxlint.project.modules import Imports, Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.functions_held import is_function, lists_function
+from jaxlint.rules.analyses.given_literals import is_given_only
 from jaxlint.rules.analyses.leaf_arithmetic import computed_trees
 from jaxlint.rules.analyses.local_instances import LocalInstances
 from jaxlint.rules.analyses.makers import makers
@@ -28,11 +30,14 @@ from jaxlint.rules.analyses.optimizer_states import keeps
 from jaxlint.rules.analyses.passed import parameter_of, passed_to
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, last_name
 from jaxlint.syntax.statements import Assign, bound_names
 
-#: Layers of equinox whose leaves are functions, among others.
-_LAYERS = frozenset({"MLP", "Lambda"})
+#: Layers of equinox whose leaves are functions, among others: activations, and what a pool takes of its windows.
+_LAYERS = frozenset(
+    {"MLP", "Lambda", "Pool", "AdaptivePool"}
+    | {f"{kind}Pool{n}d" for kind in ("Avg", "Max", "AdaptiveAvg", "AdaptiveMax") for n in (1, 2, 3)}
+)
 #: What makes such layers, or looks at all leaves.
 _CALLS = _LAYERS | LAST_NAMES | {"apply_updates", "init", "map", "tree_map"}
 _MAX_DEPTH = 3
@@ -56,8 +61,9 @@ class CallableLeaf(BodyRule):
 
     ## Why is this bad?
 
-    An activation function is a leaf of `eqx.nn.MLP` and of `eqx.nn.Lambda`, and so is each field of yours that holds a
-    function and is not static. JAX and optax take leaves for arrays.
+    An activation function is a leaf of `eqx.nn.MLP` and of `eqx.nn.Lambda`, the operation one of `eqx.nn.MaxPool2d` and
+    its kin, and so is each field of yours that holds a function and is not static. JAX and optax take leaves for
+    arrays.
 
     ## What you will see
 
@@ -139,7 +145,9 @@ class CallableLeaf(BodyRule):
                 if taken and held is not None:
                     name, fix = f"`{taken[0].transform.name}`", _filtered_ones(taken, event, evaluator)
                     yield _problem(event.at, held, name, "use equinox's filtered one", fix)
-        yield from _optimized(code, evaluator)
+        instances = _Modules(code, evaluator)
+        yield from _optimized(code, instances, evaluator)
+        yield from _directly_transformed(code, instances, evaluator)
         for trees in computed_trees(code, evaluator):
             found = ((tree, held) for tree in trees if (held := _made_layer(tree, code, evaluator)) is not None)
             for tree, held in islice(found, 1):
@@ -195,7 +203,7 @@ def _holder(value: Value, evaluator: Evaluator, depth: int = 0) -> str | None:
         if evaluator.promises.non_array(field) == "a function" and (
             _defaults_to_function(field, held.cls, evaluator)
             if field.has_default
-            else depth == 0 or _is_given_function(field.name, held.cls, evaluator)
+            else depth == 0 or _is_given_function(field, held.cls, evaluator)
         ):
             return held.cls.name
     leaves = [field for field in leaves if not field.has_default]
@@ -209,20 +217,38 @@ def _defaults_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) 
     return all(one is not None and is_function(evaluator.static(one)) for one in placed)
 
 
-def _is_given_function(name: str, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a constructor stores a parameter that defaults to a function of a library; others may hold modules."""
+def _is_given_function(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether all that is seen to be put there are functions of libraries; what is not seen may be modules.
+
+    That is what the project gives the constructor, or the default of a parameter that the constructor stores.
+    """
     found = cls.method("__init__")
     if found is None:
-        return False
+        return is_given_only(lambda placed: is_function(evaluator.static(placed)), field, cls, evaluator)
     owner, init = found
-    given = {a.value.id for a in init.self_assignments if a.attr == name and isinstance(a.value, Name)}
+    given = {a.value.id for a in init.self_assignments if a.attr == field.name and isinstance(a.value, Name)}
     defaults = [p.default for p in init.parameters if p.name in given and p.default is not None]
     return any(evaluator.model.resolver.library_name(d, owner.module, init.scope) for d in defaults)
 
 
-def _optimized(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+def _directly_transformed(code: CodeRead, instances: _Modules, evaluator: Evaluator) -> Iterator[Problem]:
+    """The modules of unknown classes that `jax.grad(f)(model)` is given, and kin, by what makes them."""
+    module, resolver = code.place.module, evaluator.model.resolver
+    for call in code.calls:
+        made = call.func
+        if not isinstance(made, Call) or len(made.args) != 1 or last_name(made.func) not in LAST_NAMES:
+            continue
+        name = resolver.library_name(made.func, module, code.scope)
+        kind = TRANSFORMS[name].kind if name in _OF_EQUINOX and name in TRANSFORMS else None
+        for given in call.positional[: 1 if kind is Kind.GRAD else None] if kind in _REFUSING else ():
+            held = instances.made_holder(given) if isinstance(given, Name) and not instances.is_known(given) else None
+            if held is not None:
+                fix = _using(name, made.func.at, module, evaluator)
+                yield _problem(given.at, held, f"`{name}`", "use equinox's filtered one", fix)
+
+
+def _optimized(code: CodeRead, instances: _Modules, evaluator: Evaluator) -> Iterator[Problem]:
     """The modules that an optimizer is given as they are."""
-    instances = _Modules(code, evaluator)
     for call in code.calls:
         if len(call.positional) != len(call.args) or not call.args:
             continue
@@ -350,23 +376,37 @@ class _Modules:
                 return found
         return None
 
+    def is_known(self, expr: Expr) -> bool:
+        """Whether it is known what an expression is, so that what it goes into has been looked at."""
+        return not isinstance(self._instances.value(expr), UnknownValue)
+
     def made_holder(self, module: Expr) -> str | None:
         """What holds functions in the module that an expression is by what makes it, here or in some caller."""
         placed = Placed(module, self._code.place.module, self._code.scope)
         found = (self._made_holder(made) for made in makers(placed, self._evaluator))
         return next((name for name in found if name is not None), None)
 
-    def _made_holder(self, made: Placed) -> str | None:
-        """What holds functions in the module that a call makes."""
-        assert isinstance(made.expr, Call)
-        resolver, func = self._evaluator.model.resolver, made.expr.func
-        name = resolver.library_name(func, made.module, made.scope)
+    def _made_holder(self, made: Placed, depth: int = 0) -> str | None:
+        """What holds functions in the module that a call makes, itself or in the function of the project that it is."""
+        call = made.expr
+        if not isinstance(call, Call) or depth > _MAX_DEPTH:
+            return None
+        resolver = self._evaluator.model.resolver
+        name = resolver.library_name(call.func, made.module, made.scope)
         if _is_layer(name):
             return name.rpartition(".")[2]
-        symbol = resolver.follow(resolver.resolve(func, made.module, made.scope))
-        cls = self._evaluator.model.class_of_symbol(symbol)
-        held = None if cls is None else Instance(cls, exact=True)
-        return None if held is None else _layer(held, self._evaluator) or _holder(held, self._evaluator)
+        if name == "equinox.nn.Sequential":
+            layers = call.positional[0].items if call.positional and isinstance(call.positional[0], Display) else ()
+            within = [Placed(layer, made.module, made.scope) for layer in layers]
+        else:
+            symbol = resolver.follow(resolver.resolve(call.func, made.module, made.scope))
+            cls = self._evaluator.model.class_of_symbol(symbol)
+            if cls is not None:
+                held = Instance(cls, exact=True)
+                return _layer(held, self._evaluator) or _holder(held, self._evaluator)
+            within = list(_returned(symbol, self._evaluator)) if isinstance(symbol, FunctionSymbol) else []
+        found = (self._made_holder(one, depth + 1) for one in within)
+        return next((name for name in found if name is not None), None)
 
     def _given(self, expr: Expr) -> Instance | None:
         """The instance that a parameter is until it is bound anew."""
@@ -376,6 +416,15 @@ class _Modules:
         bound = [s for s in self._code.statements if expr.id in bound_names(s)]
         given = plain(self._code.parameters.get(expr.id, UNKNOWN))
         return given if isinstance(given, Instance) and all(row < s.at.lineno for s in bound) else None
+
+
+def _returned(function: FunctionSymbol, evaluator: Evaluator) -> Iterator[Placed]:
+    """The calls that make what a function returns, if it returns one thing and nothing is done with that."""
+    declaration = function.declaration
+    returned = declaration.return_values if not declaration.decorators and not declaration.is_generator else ()
+    if len(returned) == 1:
+        placed = Placed(returned[0], function.module, declaration.inner_scope)
+        yield from makers(placed, evaluator, by_callers=False)
 
 
 def _problem(at: object, held: str, function: str, way_out: str, fix: Proposal | None = None) -> Problem:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import Call, Constant, Display, Expr, Unary, last_name
 from jaxlint.syntax.statements import all_parts, parts
@@ -73,6 +73,18 @@ def is_given(kinds: frozenset[str], field: Field, cls: PytreeClass, evaluator: E
 def is_given_tuple(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a construction or update gives the field a tuple."""
     return any(isinstance(expr, Display) and expr.kind == "tuple" for expr in _given(field, cls, evaluator))
+
+
+def is_given_only(fits: Callable[[Placed], bool], field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether constructions are seen, and all that they and updates give the field is of a kind."""
+    names, placed = {cls.name}, list[Placed | None]()
+    for module in around(cls, evaluator):
+        for call, function in calls_giving(field.name, names, module, evaluator):
+            value = giving(field, cls, call, names)
+            if value is not None or last_name(call.func) in names:
+                scope = "" if function is None else function.inner_scope
+                placed.append(None if value is None else Placed(value, module, scope))
+    return bool(placed) and all(one is not None and fits(one) for one in placed)
 
 
 def is_updated(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:

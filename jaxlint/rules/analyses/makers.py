@@ -10,8 +10,9 @@ from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Placed
 from jaxlint.rules.analyses.passed import calls_of
 from jaxlint.symbols.outline import Function
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Name
-from jaxlint.syntax.statements import assigned_names, bound_once
+from jaxlint.syntax.statements import Assign, Body, Statement, assigned_names, bound_names, walk
 
 #: Through how many bindings, attributes and parameters something is followed.
 _MAX_STEPS = 5
@@ -21,7 +22,7 @@ def makers(placed: Placed, evaluator: Evaluator, *, by_callers: bool = True, ste
     """The calls that make what an expression is, none if something binds it that is not seen through.
 
     What is a parameter is made in those who call the function or make an instance of its class, each of them one; with
-    `by_callers` false they are not asked.
+    `by_callers` false they are not asked. What is bound anew further below counts as what it is the first time.
     """
     expr, module = placed.expr, placed.module
     if steps > _MAX_STEPS:
@@ -32,16 +33,18 @@ def makers(placed: Placed, evaluator: Evaluator, *, by_callers: bool = True, ste
             yield placed
         case Name(id=name):
             for function in _around(placed.scope, module):
+                body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+                bound = _bound_before(expr, placed.scope == function.inner_scope, body)
                 if any(p.name == name for p in function.parameters):
-                    if by_callers and not _is_bound(name, function, module, evaluator):
+                    if by_callers and not bound:
                         homes = (module, *evaluator.model.importers(module))
                         calls = calls_of(function, module, homes, evaluator)
                         found = [Placed(c.given[name], c.module, c.scope) for c in calls if name in c.given]
                     break
-                body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
                 if name in assigned_names(body):
-                    value = bound_once(body).get(name)
-                    found = [] if value is None else [Placed(value, module, function.inner_scope)]
+                    match bound:
+                        case [Assign(targets=(Name(),), value=value)]:
+                            found = [Placed(value, module, function.inner_scope)]
                     break
             else:
                 symbol = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(expr, module, placed.scope))
@@ -67,6 +70,9 @@ def _around(scope: str, module: Module) -> Iterator[Function]:
         scope = outer
 
 
-def _is_bound(name: str, function: Function, module: Module, evaluator: Evaluator) -> bool:
-    """Whether a function binds its parameter anew."""
-    return name in assigned_names(evaluator.calls.body_of(FunctionSymbol(module, function)) or ())
+def _bound_before(name: Name, is_own: bool, body: Body) -> list[Statement]:
+    """What binds a variable of a body before it is read the first time; anything that does where a closure reads it."""
+    row = place_of(name.at).row
+    bound = [s for s in walk(body) if name.id in bound_names(s)]
+    rows = [s.at.end_lineno if isinstance(s, Assign) else s.at.lineno for s in bound]
+    return [s for s, last in zip(bound, rows, strict=True) if not is_own or last < row]
