@@ -211,7 +211,8 @@ class HigherOrder:
         donated = parameter in target.applied[0].donated_parameters(
             target.function
         )  # what is inside of it donates none
-        if isinstance(value, UnknownValue) and not donated:
+        is_unknown = isinstance(value, UnknownValue) and not donated
+        if is_unknown and not any(a.static_argnums or a.static_argnames for a in target.applied):
             return
         static: bool | None = False
         for applied in target.applied:
@@ -225,6 +226,8 @@ class HigherOrder:
         function, module = target.function, target.module
         if static and not self.transformed.is_reached_directly(function, module, target.applied):
             static = None
+        if is_unknown and static is not True:
+            return
         given = made() if static else None
         self._note_cross(Cross(at, place, value, function, parameter, target.applied, static, given, module, donated))
 

@@ -10,7 +10,7 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross, Event
 from jaxlint.infer.promises import made_by_defaults
-from jaxlint.infer.values import Container, Instance, plain
+from jaxlint.infer.values import Container, Instance, UnknownValue, plain
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.decorating import freezing
@@ -18,6 +18,7 @@ from jaxlint.rules.analyses.given_literals import around, calls_giving, giving
 from jaxlint.rules.analyses.hashing import Unhashable, unhashable, unhashable_instance, unhashable_kind
 from jaxlint.rules.analyses.hopes import is_made_in
 from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.makers import makers
 from jaxlint.rules.analyses.options import is_written_in, tracing
 from jaxlint.rules.analyses.origins import argument_at, given_by, maker_of
 from jaxlint.rules.base import BodyRule, EventRule, Problem
@@ -148,6 +149,10 @@ class UnhashableStaticArgument(EventRule, BodyRule):
                     why = _as_made(event, code, evaluator)
                     if why is not None:
                         yield _problem(event, why, evaluator)
+                elif isinstance(event.value, UnknownValue):
+                    why = _as_passed(event, code, evaluator)
+                    if why is not None:
+                        yield _problem(event, why, evaluator)
             if isinstance(event, Cross) and event.static is True and _is_declared(event):
                 given = argument_at(event.at, code.body)
                 read = None if given is None else given[1]
@@ -170,6 +175,16 @@ def _as_made(event: Cross, code: CodeRead, evaluator: Evaluator) -> Unhashable |
     given_values = given_by(made.call, made.cls)
     values = {field.name: evaluator.static(Placed(expr, made.module, made.scope)) for field, expr in given_values}
     return unhashable_instance(made.cls, evaluator, values)
+
+
+def _as_passed(event: Cross, code: CodeRead, evaluator: Evaluator) -> Unhashable | None:
+    """Why a variable of unknown value cannot be hashed, by the calls that make what it is, in callers too."""
+    given = argument_at(event.at, code.body)
+    if given is None or not isinstance(given[1], Name):
+        return None
+    made = makers(Placed(given[1], code.place.module, code.scope), evaluator)
+    found = (unhashable(evaluator.static(one), evaluator) for one in made)
+    return next((why for why in found if why is not None), None)
 
 
 def _class_of(expr: Expr, call: Call, code: CodeRead, evaluator: Evaluator) -> PytreeClass | None:
