@@ -24,9 +24,9 @@ from jaxlint.rules.analyses.options import allowing_integers, is_written_in
 from jaxlint.rules.analyses.origins import argument_at, given_by, maker_of
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.symbols.outline import Function, Import
-from jaxlint.syntax.expressions import Attribute, Binary, Expr, Name, Subscript, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Expr, Name, Subscript, dotted, last_name
 from jaxlint.syntax.spelling import with_article
-from jaxlint.syntax.statements import bound_once, looked_up
+from jaxlint.syntax.statements import assigned_names, bound_once, looked_up
 
 #: Constants that can be differentiated.
 _INEXACT = frozenset({"float", "complex"})
@@ -263,7 +263,7 @@ def _refused_leaf(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str |
         for call, function in calls_giving(field.name, names, module, evaluator):
             seen += last_name(call.func) == cls.name
             value = giving(field, cls, call, names)
-            if value is not None and not _steps(value, field):
+            if value is not None and not _steps(value, field, function, module, evaluator):
                 kinds.add(_kind(value, function, module, evaluator))
             elif last_name(call.func) in names and value is None and field.default is None:
                 return None  # it is not seen what is given
@@ -288,13 +288,27 @@ def _users(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Module]:
             pending += evaluator.model.importers(module)
 
 
-def _steps(value: Expr, field: Field) -> bool:
+def _steps(value: Expr, field: Field, function: Function | None, module: Module, evaluator: Evaluator) -> bool:
     """Whether a value is what the field held, and a whole number more or less."""
     match value:
         case Attribute(attr=attr):
             return attr == field.name
         case Binary(op="+" | "-" | "*" | "//" | "%", left=Attribute(attr=attr), right=right):
-            return attr == field.name and number_kind(right) in ("int", "bool")
+            return attr == field.name and (
+                number_kind(right) in ("int", "bool") or _is_whole(right, function, module, evaluator)
+            )
+    return False
+
+
+def _is_whole(expr: Expr, function: Function | None, module: Module, evaluator: Evaluator) -> bool:
+    """Whether an expression is a length, or a parameter that is annotated with `int` and not bound anew."""
+    match expr:
+        case Call(func=Name(id="len")) | Subscript(value=Attribute(attr="shape"), index=Constant()):
+            return True
+        case Name(id=name) if function is not None and any(p.name == name for p in function.parameters):
+            body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+            declared = plain(evaluator.parameter(function, name, module))
+            return isinstance(declared, Scalar) and declared.kind == "int" and name not in assigned_names(body)
     return False
 
 
