@@ -12,9 +12,11 @@ from jaxlint.infer.events import AssignAttribute, CodeRead, Cross, Event, Mutate
 from jaxlint.infer.slots import Slot, bindings_of, changed_by, source
 from jaxlint.infer.usage import handed_on_before
 from jaxlint.infer.values import Array, Container, Instance, Value
+from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.callees import called_by
 from jaxlint.rules.analyses.frozen import is_called_only_by
 from jaxlint.rules.analyses.methods import MAKING
 from jaxlint.rules.analyses.rebinding import setting_dict
@@ -23,7 +25,7 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.bodies import transforms_functions
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Expr
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name
 from jaxlint.syntax.statements import Body, For, While, all_parts, assigned_names, parts, walk
 
 _REASON = (
@@ -102,9 +104,9 @@ class MutatedStaticValue(BodyRule):
 
     Changes to an instance that was just made and has not been passed on are not reported, nor is what no function of
     the program reads, as a log. Of an instance that the body has made itself, or was given by a call, a change is
-    reported with low confidence unless the body gives it to a compiled function before. If all changes happen before
-    the first compiled call, suppress the finding. Of a class that need not hold arrays and is not seen to go into a
-    transformation, changes are reported with low confidence.
+    reported with low confidence unless the body gives it to a compiled function before, or to a function that hands it
+    on to one. If all changes happen before the first compiled call, suppress the finding. Of a class that need not hold
+    arrays and is not seen to go into a transformation, changes are reported with low confidence.
 
     ## References
 
@@ -131,7 +133,7 @@ class MutatedStaticValue(BodyRule):
                 continue
             cls = event.receiver.cls
             meets = bool(code.applied) or is_seen_to_cross(cls, evaluator) or carries_arrays(cls, evaluator)
-            early = _is_set_up(code) or (made is not None and not _is_compiled_before(made, event, code))
+            early = _is_set_up(code) or (made is not None and not _is_compiled_before(made, event, code, evaluator))
             confidence = Confidence.MEDIUM if meets and not early else Confidence.LOW
             if isinstance(event, MutateField):
                 problem = _problem(event.at, cls, event.field, confidence)
@@ -176,17 +178,41 @@ def _made_here(slot: Slot, code: CodeRead) -> str | None:
     return name if name in assigned_names(code.body) else None
 
 
-def _is_compiled_before(made: str, event: MutateField | AssignAttribute, code: CodeRead) -> bool:
+def _is_compiled_before(made: str, event: MutateField | AssignAttribute, code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether the body gives its instance to a compiled function before it is changed, or in the same loop.
 
-    Other functions that it is given to may set it up, or compile something that they throw away.
+    Other functions that it is given to may set it up, or compile something that they throw away, unless they are seen
+    to give it to a compiled function of a module.
     """
     row = place_of(event.at).row
     loops = [s.at for s in code.statements if isinstance(s, (For, While)) and s.at.lineno <= row <= s.at.end_lineno]
     last = max((at.end_lineno for at in loops), default=row)
     bound = (s.at.lineno for s in walk(code.body) if any(b.name == made for b in bindings_of(s)))
     first = max((at for at in bound if at < row), default=0)
-    return any(isinstance(e, Cross) and e.applied and first <= place_of(e.at).row <= last for e in code.events)
+    if any(isinstance(e, Cross) and e.applied and first <= place_of(e.at).row <= last for e in code.events):
+        return True
+    calls = [call for call in code.calls if first <= place_of(call.at).row <= last]
+    return any(_compiles_with(made, call, code, evaluator) for call in calls)
+
+
+def _compiles_with(made: str, call: Call, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a call gives an instance to a function that hands it on to a compiled one, which outlives the call."""
+    if not any(isinstance(argument.value, Name) and argument.value.id == made for argument in call.args):
+        return False
+    callee = called_by(call, code, evaluator)
+    if callee is None or call.has_star:
+        return False
+    given = call.given_to(p.name for p in callee.parameters).items()
+    taken = {name for name, value in given if isinstance(value, Name) and value.id == made}
+    resolver = evaluator.model.resolver
+    for inner in (part for part in all_parts(callee.body, nested=False) if isinstance(part, Call)):
+        if any(isinstance(argument.value, Name) and argument.value.id in taken for argument in inner.args):
+            symbol = resolver.follow(resolver.resolve(inner.func, callee.module, callee.scope))
+            if isinstance(symbol, FunctionSymbol) and not symbol.declaration.scope:
+                applied = evaluator.calls.transformed.decorating(symbol.declaration, symbol.module)
+                if any(one.transform.kind is Kind.JIT for one in applied):
+                    return True
+    return False
 
 
 def _may_be_compiled_in(event: MutateField | AssignAttribute, code: CodeRead, evaluator: Evaluator) -> bool:
