@@ -11,6 +11,7 @@ from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluate import Evaluator
 from jaxlint.infer.events import CodeRead, Cross
+from jaxlint.infer.given import is_plain
 from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, UnknownValue, Value, as_instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -18,7 +19,7 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.deleted_reads import DeletedReads, is_read_from_list
 from jaxlint.rules.analyses.donated_results import binding_result
 from jaxlint.rules.analyses.options import is_written_in, not_donating
-from jaxlint.rules.analyses.origins import Made, argument_at, given_by, maker_of
+from jaxlint.rules.analyses.origins import argument_at, given_by, maker_of
 from jaxlint.rules.analyses.read_after import ReadAfter
 from jaxlint.rules.analyses.sharing import Sharing, sharing_at
 from jaxlint.rules.base import BodyRule, Problem
@@ -228,7 +229,7 @@ def _alias(path: str, donating: Call, code: CodeRead, evaluator: Evaluator) -> _
         name = dotted(value)
         if made is None or name is None or field.role is not Role.LEAF:
             continue
-        source = _Source(made, code, evaluator)
+        source = _Source(code, evaluator, made.function, made.factory)
         if source.is_of_arrays(value) or (_is_of_arrays(field, made.cls, evaluator) and not source.is_of_numpy(value)):
             if name in seen:
                 return _Alias(donating.at, made.cls, (seen[name], field.name))
@@ -244,35 +245,47 @@ def _is_of_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
 
 
 class _Source:
-    """Tells what the variables are given that an instance is made of, where that is done."""
+    """Tells what variables are given, in the code that donates or in a function that makes something for it."""
 
-    def __init__(self, made: Made, code: CodeRead, evaluator: Evaluator) -> None:
-        self._body = code.body if made.function is None else evaluator.calls.body_of(made.function) or ()
-        self._module = code.place.module if made.function is None else made.function.module
-        self._scope = code.scope if made.function is None else made.function.declaration.inner_scope
-        self._resolver = evaluator.model.resolver
+    def __init__(
+        self, code: CodeRead, evaluator: Evaluator, function: FunctionSymbol | None = None, call: Call | None = None
+    ) -> None:
+        self._code = code
+        self._evaluator = evaluator
+        self._function = function
+        #: The call of the function, if the code makes it.
+        self._call = call
+        self._body = code.body if function is None else evaluator.calls.body_of(function) or ()
+        self._module = code.place.module if function is None else function.module
+        self._scope = code.scope if function is None else function.declaration.inner_scope
 
     def is_of_arrays(self, value: Expr) -> bool:
         """Whether a variable is given arrays of jax, a dict of some, or the parameters of a network."""
-        given = self._given(value)
-        return given is not None and self._holds_arrays(given)
+        return isinstance(value, Name) and self._holds_arrays(value)
 
     def is_of_numpy(self, value: Expr) -> bool:
         """Whether a variable is given what a function of numpy returns."""
         given = self._given(value)
-        return isinstance(given, Call) and self._name(given.func).startswith("numpy.")
+        return given is not None and isinstance(given[0], Call) and given[1]._name(given[0].func).startswith("numpy.")
 
-    def _given(self, value: Expr) -> Expr | None:
-        """What a variable is given, if that is done once."""
-        bound = [s for s in walk(self._body, nested=False) if isinstance(value, Name) and value.id in bound_names(s)]
+    def _given(self, value: Expr) -> tuple[Expr, _Source] | None:
+        """What a variable is given, if that is done once, and where; a parameter is given it by the call."""
+        if not isinstance(value, Name):
+            return None
+        bound = [s for s in walk(self._body, nested=False) if value.id in bound_names(s)]
+        if not bound and self._function is not None and self._call is not None:
+            declaration = self._function.declaration
+            passed = {} if declaration.self_name else self._call.given_to(declaration.positional)
+            given = passed.get(value.id)
+            return None if given is None else (given, _Source(self._code, self._evaluator))
         if len(bound) != 1 or not isinstance(bound[0], Assign) or not isinstance(bound[0].targets[0], Name):
             return None
-        return bound[0].value
+        return bound[0].value, self
 
     def _name(self, func: Expr) -> str:
-        return self._resolver.library_name(func, self._module, self._scope)
+        return self._evaluator.model.resolver.library_name(func, self._module, self._scope)
 
-    def _holds_arrays(self, expr: Expr, within: frozenset[str] = frozenset()) -> bool:
+    def _holds_arrays(self, expr: Expr, within: frozenset[object] = frozenset()) -> bool:
         """Whether an expression gives arrays of jax; `within` are the variables that were looked up for it."""
         match expr:
             case DictDisplay(values=held) | Display(items=held):
@@ -282,13 +295,22 @@ class _Source:
             case Subscript(value=whole):
                 return self._holds_arrays(whole, within)
             case Name(id=name):
-                given = self._given(expr) if name not in within else None
-                return given is not None and self._holds_arrays(given, within | {name})
+                key = (name, None if self._function is None else self._function.key)
+                given = self._given(expr) if key not in within else None
+                return given is not None and given[1]._holds_arrays(given[0], within | {key})
             case Call(func=Attribute(attr="init")):
                 return len(expr.positional) > 1
             case Call(func=func):
-                return self._name(func).startswith(_MAKING_ARRAYS)
+                return self._name(func).startswith(_MAKING_ARRAYS) or self._returns_arrays(expr, within)
         return False
+
+    def _returns_arrays(self, call: Call, within: frozenset[object]) -> bool:
+        """Whether a function of the project is called that returns arrays of jax."""
+        symbol = self._evaluator.model.resolver.resolve(call.func, self._module, self._scope)
+        if not isinstance(symbol, FunctionSymbol) or symbol.key in within or not is_plain(symbol.declaration):
+            return False
+        inside = _Source(self._code, self._evaluator, symbol, call if self._function is None else None)
+        return inside._holds_arrays(symbol.declaration.return_values[0], within | {symbol.key})
 
 
 def _is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:

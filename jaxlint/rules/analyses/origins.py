@@ -32,6 +32,8 @@ class Made(msgspec.Struct, frozen=True):
     scope: str
     #: The function that makes the call, if that is not the code which was asked about.
     function: FunctionSymbol | None = None
+    #: The call of that function, if it stands in the code which was asked about.
+    factory: Call | None = None
 
 
 def given_by(call: Call, cls: PytreeClass) -> Iterator[tuple[Field, Expr]]:
@@ -76,6 +78,7 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
     if isinstance(constant, ValueSymbol) and is_fixed(constant) and constant.assignment.value is not None:
         made, module, scope = [constant.assignment.value], constant.module, ""
     function: FunctionSymbol | None = None
+    factory: Call | None = None
     owner: PytreeClass | None = None
     for _ in range(_MAX_FACTORIES):
         is_kept = function is not None and len(made) == 1 and isinstance(made[0], Name)
@@ -89,7 +92,7 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
         if cls is None and isinstance(call.func, Attribute) and call.func.attr == "create":
             cls = _train_state(call.func.value, module, scope, evaluator)
         if cls is not None:
-            return None if is_kept and cls.frozen is not True else Made(cls, call, module, scope, function)
+            return None if is_kept and cls.frozen is not True else Made(cls, call, module, scope, function, factory)
         if not isinstance(symbol, FunctionSymbol):
             return None
         if symbol.declaration.decorators:
@@ -97,6 +100,7 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
                 return None
             of = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(call.func.value, module, scope))
             owner = evaluator.model.class_of_symbol(of)
+        factory = call if function is None else None
         function, made = symbol, list(symbol.declaration.return_values)
         module, scope = symbol.module, symbol.declaration.inner_scope
     return None
