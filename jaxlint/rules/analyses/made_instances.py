@@ -15,6 +15,7 @@ from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.settled import settled
 from jaxlint.symbols.outline import Function, names_by_position
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -25,6 +26,7 @@ from jaxlint.syntax.expressions import (
     Expr,
     Name,
     Other,
+    Span,
     same,
 )
 from jaxlint.syntax.statements import (
@@ -85,19 +87,58 @@ class MadeInstances:
         return {s.name: s.body for s in self._statements if isinstance(s, FunctionDefinition)}
 
     @cached_property
-    def _variables(self) -> dict[str, Expr]:
-        bound: dict[str, list[Expr | None]] = {}
+    def _bound(self) -> dict[str, list[Statement]]:
+        """The statements that bind a variable, in their order."""
+        bound: dict[str, list[Statement]] = {}
         for statement in self._statements:
             for name in _names(statement):
-                bound.setdefault(name, []).append(statement.value if isinstance(statement, Assign) else None)
-        return {name: values[0] for name, values in bound.items() if len(values) == 1 and values[0]}
+                bound.setdefault(name, []).append(statement)
+        return bound
+
+    @cached_property
+    def _variables(self) -> dict[str, Expr]:
+        """What the variables hold that are bound once."""
+        once = {name: found[0] for name, found in self._bound.items() if len(found) == 1}
+        return {name: s.value for name, s in once.items() if isinstance(s, Assign)}
+
+    def _held(self, name: Name) -> Expr | None:
+        """What a variable holds where it is read: all that it is given, or what it is given before a loop.
+
+        It holds that in the first turn, where it is read in each turn and bound anew afterwards.
+        """
+        found = self._bound_again.get(name.id)
+        if found is None:
+            return self._variables.get(name.id)
+        read = place_of(name.at)
+        is_first = read[:2] < place_of(found[1].at)[2:] and all(isinstance(s, For) for s in self._around(read))
+        return found[0].value if is_first else None
+
+    @cached_property
+    def _bound_again(self) -> dict[str, tuple[Assign, Statement]]:
+        """The variables that are certainly given what may be instances and then bound anew, and both places."""
+        return {
+            name: (found[0], found[1])
+            for name, found in self._bound.items()
+            if len(found) > 1
+            and isinstance(found[0], Assign)
+            and isinstance(found[0].value, (Call, Comprehension, Display))
+            and not self._around(place_of(found[0].at))
+        }
+
+    def _around(self, place: Span) -> list[Statement]:
+        """The statements with statements inside that are around a place."""
+        return [statement for statement, whole in self._compound if whole.holds(place)]
+
+    @cached_property
+    def _compound(self) -> list[tuple[Statement, Span]]:
+        return [(s, place_of(s.at)) for s in self._statements if not isinstance(s, (Assign, Do, Return))]
 
     def may_be_list(self, expr: Expr) -> bool:
         """Whether an expression is a comprehension or several things written out, or a variable that holds these.
 
         Or it is a variable that holds what a loop appends to it.
         """
-        value = self._variables.get(expr.id) if isinstance(expr, Name) else expr
+        value = self._held(expr) if isinstance(expr, Name) else expr
         if value is None:
             return False
         is_written = isinstance(value, Display) and len(value.items) > 1 and value.kind != "set"
@@ -108,8 +149,8 @@ class MadeInstances:
 
     def listed(self, expr: Expr) -> list[Expr]:
         """The items of a display, or of a variable of the body or of the module that is given one."""
-        if isinstance(expr, Name) and expr.id in self._variables:
-            expr = self._variables[expr.id]
+        if isinstance(expr, Name) and (value := self._held(expr)) is not None:
+            expr = value
         elif isinstance(expr, Name):
             symbol = self.symbol(expr)
             if isinstance(symbol, ValueSymbol) and symbol.module is self.module and not symbol.scope:
@@ -130,8 +171,8 @@ class MadeInstances:
         if depth > _MAX_DEPTH:
             return None
         match expr:
-            case Name(id=name):
-                value = self._variables.get(name)
+            case Name():
+                value = self._held(expr)
                 return None if value is None else self.of(value, depth + 1)
             case Call() if id(expr) in self._updates:
                 return self._updated(self._updates[id(expr)], depth)
