@@ -31,14 +31,14 @@ _METHODS = {
     ),
     "event": (
         "EventRule",
-        "from jaxlint.infer.events import Event, Replace\n",
+        "from jaxlint.infer.evaluating.events import Event, Replace\n",
         "    events = (Replace,)\n",
         "    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:\n"
         '        """Look at one event."""\n        assert isinstance(event, Replace)\n        yield from ()\n',
     ),
     "body": (
         "BodyRule",
-        "from jaxlint.infer.events import CodeRead\n",
+        "from jaxlint.infer.evaluating.events import CodeRead\n",
         "",
         "    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:\n"
         '        """Look at one body."""\n        yield from ()\n',
@@ -81,7 +81,7 @@ def module_text(code: str, name: str, kind: str, group: str) -> str:
     base, imports, attributes, method = _METHODS[kind]
     title = "".join(word.capitalize() for word in name.split("-"))
     page = "\n\n".join(f"    ## {heading}" for heading in HEADINGS)
-    imported = "".join(sorted(["from jaxlint.infer.evaluate import Evaluator\n", imports]))
+    imported = "".join(sorted(["from jaxlint.infer.evaluating.evaluate import Evaluator\n", imports]))
     return f'''"""{code} {name}."""
 
 from __future__ import annotations

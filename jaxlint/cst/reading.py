@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from jaxlint.cst.parsed import ParsedRows
-from jaxlint.infer.events import CodeRead, Event
+from jaxlint.infer.evaluating.events import CodeRead, Event
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Span
@@ -99,7 +99,7 @@ class FunctionNode:
         return {self._locate(call.at): call for call in self.code.calls}
 
     def event_at(self, node: cst.CSTNode) -> Event | None:
-        """What happens at a node: the update of a call, the assignment to an attribute (see `jaxlint.infer.events`)."""
+        """What happens at a node: the update of a call, the assignment to an attribute."""
         return self._events.get(self._tree_of(node).place_of(node))
 
     def call_at(self, node: cst.CSTNode) -> Call | None:

@@ -1,5 +1,5 @@
 """Infer: which expression is an instance of which pytree class, flow-sensitive and three-state.
 
-`triggers` chooses the units that are read, `reader` and `flow` read their statements, `evaluate` and `calls` their
-expressions; what happens to instances comes out as `events`. Imports `pytrees` and what is below.
+`choosing` says which units are worth reading; `reading` goes through their statements, `evaluating` and `calls` through
+expressions; what is known of a value is in `known`, what happens comes out as `events`. Imports `pytrees` and below.
 """

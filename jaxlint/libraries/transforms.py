@@ -1,8 +1,8 @@
 """The transformations of JAX and of the frameworks around it: what each does to the functions it is given.
 
 `TRANSFORMS` holds one declaration for each by dotted name. That a function is transformed, by what and with
-which options, is an `Applied`; `jaxlint.infer.transformed` finds them. The facts were measured with jax 0.10.2,
-flax 0.12.8, equinox 0.13.8 and jax_dataclasses 1.6.3 (facts/semantics.md, sections 2, 6 and 7).
+which options, is an `Applied`; `jaxlint.infer.transforms.transformed` finds them. The facts were measured with jax
+0.10.2, flax 0.12.8, equinox 0.13.8 and jax_dataclasses 1.6.3 (facts/semantics.md, sections 2, 6 and 7).
 """
 
 from __future__ import annotations

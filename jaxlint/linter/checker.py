@@ -17,11 +17,11 @@ from jaxlint.cst.changes import Proposal
 from jaxlint.cst.parsed import ParsedRows
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Event, rests_on_annotation
-from jaxlint.infer.indexing import Indexer
-from jaxlint.infer.reader import ModuleReader
-from jaxlint.infer.waiting import Waiting
+from jaxlint.infer.choosing.waiting import Waiting
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Event, rests_on_annotation
+from jaxlint.infer.reading.indexing import Indexer
+from jaxlint.infer.reading.reader import ModuleReader
 from jaxlint.linter.prefilter import framework_packages
 from jaxlint.project.index import ImportGraph, NotIndexedYet, ProjectIndex
 from jaxlint.project.modules import Module, Project

@@ -13,9 +13,9 @@ from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding, page_url
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.nnx_values import made_class, role_of_value
-from jaxlint.infer.values import as_instance
+from jaxlint.infer.calls.nnx_values import made_class, role_of_value
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import as_instance
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project, package_neighbours
 from jaxlint.linter.prefilter import mark_irrelevant_files

@@ -12,13 +12,13 @@ import msgspec
 from libcst.metadata import CodeRange, PositionProvider, VisitorMetadataProvider
 
 from jaxlint.config.settings import Settings
-from jaxlint.infer.deferral import Deferral
-from jaxlint.infer.deferred import Held
-from jaxlint.infer.environment import Environment
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.reader import ModuleReader
-from jaxlint.infer.rows import Rows, place
-from jaxlint.infer.values import ClassObject, Instance, Value, plain
+from jaxlint.infer.choosing.rows import Rows, place
+from jaxlint.infer.evaluating.deferral import Deferral
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.deferred import Held
+from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.values import ClassObject, Instance, Value, plain
+from jaxlint.infer.reading.reader import ModuleReader
 from jaxlint.linter.engine import make_checker, make_project
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol

@@ -8,16 +8,16 @@ from functools import partial
 import msgspec
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, MutateField, Replace
-from jaxlint.infer.slots import ANY_ITEM, GIVING, Slot, changed_by, slot_of
-from jaxlint.infer.values import Array, Container, Value, plain
+from jaxlint.infer.bodies.slots import ANY_ITEM, GIVING, Slot, changed_by, slot_of
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, MutateField, Replace
+from jaxlint.infer.known.values import Array, Container, Value, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
-from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.analyses.passed import calls_of
-from jaxlint.rules.analyses.read_after import ReadAfter
+from jaxlint.rules.analyses.bodies.read_after import ReadAfter
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.passed import calls_of
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, children, dotted
 from jaxlint.syntax.statements import Assign, Body, Do, Statement, all_parts, bound_once, parts, target_names

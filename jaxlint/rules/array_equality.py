@@ -10,19 +10,19 @@ from msgspec import structs
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.given import is_pytree
-from jaxlint.infer.values import NONE, Array, Container, Instance, UnknownValue, options, plain
-from jaxlint.infer.waiting import Candidate
+from jaxlint.infer.choosing.given import is_pytree
+from jaxlint.infer.choosing.waiting import Candidate
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import NONE, Array, Container, Instance, UnknownValue, options, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, Resolver
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.given_literals import is_given_number
-from jaxlint.rules.analyses.hashing import unhashable_instance
-from jaxlint.rules.analyses.local_instances import LocalInstances, may_be_instance
+from jaxlint.rules.analyses.fields.hashing import unhashable_instance
+from jaxlint.rules.analyses.instances.given_literals import is_given_number
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances, may_be_instance
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import CHOOSES, COMPARES, SEARCHES, Function, Import
 from jaxlint.syntax.expressions import (

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import CallSetattr, Proposal
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, Event
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, Event
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.rebuild import rebuild_of
-from jaxlint.rules.analyses.factory import computing_once
-from jaxlint.rules.analyses.frozen import assignment_error, in_construction, refuses_assignment
+from jaxlint.rules.analyses.fixes.factory import computing_once
+from jaxlint.rules.analyses.rebuilding.frozen import assignment_error, in_construction, refuses_assignment
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Name
 

@@ -14,9 +14,9 @@ from jaxlint.cst.reading import FunctionNode, NotRead
 from jaxlint.finding import Confidence, Finding, Severity, page_url
 
 if TYPE_CHECKING:
-    from jaxlint.infer.evaluate import Evaluator
-    from jaxlint.infer.events import CodeRead, Event
-    from jaxlint.infer.waiting import Candidate
+    from jaxlint.infer.choosing.waiting import Candidate
+    from jaxlint.infer.evaluating.evaluate import Evaluator
+    from jaxlint.infer.evaluating.events import CodeRead, Event
     from jaxlint.pytrees.model import PytreeClass
     from jaxlint.suppression.comments import Comments
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.finding import Applicability, Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Array, FunctionValue, UnknownValue, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Array, FunctionValue, UnknownValue, plain
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Caching
 from jaxlint.pytrees.model import PytreeClass

@@ -9,25 +9,25 @@ from itertools import islice
 from jaxlint.cst.changes import Proposal, RenameFunction, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.applied import Applied
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Cross
-from jaxlint.infer.transformed_classes import instances_in
-from jaxlint.infer.values import UNKNOWN, Container, Instance, UnknownValue, Value, plain
-from jaxlint.infer.waiting import Candidate
+from jaxlint.infer.calls.transformed_classes import instances_in
+from jaxlint.infer.choosing.waiting import Candidate
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Cross
+from jaxlint.infer.known.values import UNKNOWN, Container, Instance, UnknownValue, Value, plain
+from jaxlint.infer.transforms.applied import Applied
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS, Kind
 from jaxlint.project.modules import Imports, Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
-from jaxlint.rules.analyses.functions_held import is_function, lists_function
-from jaxlint.rules.analyses.given_literals import is_given_only
-from jaxlint.rules.analyses.leaf_arithmetic import computed_trees
-from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.analyses.makers import makers
-from jaxlint.rules.analyses.optimizer_states import keeps
-from jaxlint.rules.analyses.passed import parameter_of, passed_to
+from jaxlint.rules.analyses.changes.optimizer_states import keeps
+from jaxlint.rules.analyses.fields.functions_held import is_function, lists_function
+from jaxlint.rules.analyses.instances.given_literals import is_given_only
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.makers import makers
+from jaxlint.rules.analyses.instances.passed import parameter_of, passed_to
+from jaxlint.rules.analyses.under_trace.leaf_arithmetic import computed_trees
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, last_name

@@ -10,17 +10,17 @@ import msgspec
 
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.finding import Applicability, Confidence, Severity
-from jaxlint.infer.applied import Applied
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Transformed
-from jaxlint.infer.values import Instance, Value, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Transformed
+from jaxlint.infer.known.values import Instance, Value, plain
+from jaxlint.infer.transforms.applied import Applied
 from jaxlint.libraries.arrays import OF_TRAITS
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.changed_fields import changed_fields
-from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.bodies.changed_fields import changed_fields
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import TRAITS, Function
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted, last_name

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.calling import piece_of
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Construct, Replace
-from jaxlint.infer.waiting import Candidate
+from jaxlint.infer.choosing.waiting import Candidate
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
+from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.rules.analyses.carried import PARAMETERS, Change, changes
-from jaxlint.rules.analyses.forms import NOTHING, Difference, Fixed, Form, Held, Leaf, State, described
-from jaxlint.rules.analyses.growing import Grown, grown_in_loops, made_longer
-from jaxlint.rules.analyses.traced_leaves import TracedLeaves, traced_parameters
+from jaxlint.rules.analyses.fields.growing import Grown, grown_in_loops, made_longer
+from jaxlint.rules.analyses.under_trace.carried import PARAMETERS, Change, changes
+from jaxlint.rules.analyses.under_trace.forms import NOTHING, Difference, Fixed, Form, Held, Leaf, State, described
+from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, Name, items_of, last_name
 from jaxlint.syntax.spelling import with_article

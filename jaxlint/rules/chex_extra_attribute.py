@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, Event
-from jaxlint.infer.waiting import Candidate
+from jaxlint.infer.choosing.waiting import Candidate
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, Event
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.frozen import in_construction
-from jaxlint.rules.analyses.traced import is_kept_out
+from jaxlint.rules.analyses.rebuilding.frozen import in_construction
+from jaxlint.rules.analyses.under_trace.traced import is_kept_out
 from jaxlint.rules.base import EventRule, Problem
 
 _SETTING = frozenset({"assign", "augment", "unpack", "loop", "with", "setattr"})

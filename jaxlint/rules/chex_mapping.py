@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.values import Instance
-from jaxlint.infer.waiting import Candidate
+from jaxlint.infer.choosing.waiting import Candidate
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import Instance
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Comprehension, Display, Expr, last_name
 from jaxlint.syntax.statements import Assign, For

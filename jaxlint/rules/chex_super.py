@@ -8,9 +8,9 @@ from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.waiting import Candidate
+from jaxlint.infer.choosing.waiting import Candidate
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Name

@@ -8,12 +8,12 @@ import msgspec
 
 from jaxlint.cst.changes import NameArgument, Proposal, Rename
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Construct, Event
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Construct, Event
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
-from jaxlint.rules.analyses.new_fields import declaring
+from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Definition, Parameter
 from jaxlint.syntax.expressions import Call, Constant

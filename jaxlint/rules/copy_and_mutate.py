@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, MutateField, rests_on_annotation
-from jaxlint.infer.expecting import expects_error
-from jaxlint.infer.values import NONE, UNKNOWN, Array, Container, Scalar, Value, as_instance, plain
+from jaxlint.infer.bodies.expecting import expects_error
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, MutateField, rests_on_annotation
+from jaxlint.infer.known.values import NONE, UNKNOWN, Array, Container, Scalar, Value, as_instance, plain
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.rules.analyses.mutable_copies import (
+from jaxlint.rules.analyses.fixes.mutable_copies import (
     Block,
     all_expressions,
     bindings,

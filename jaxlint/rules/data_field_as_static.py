@@ -9,21 +9,21 @@ from msgspec.structs import replace
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
-from jaxlint.infer.applied import abstracting
-from jaxlint.infer.contents import contents_of
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.tracers import left_out
-from jaxlint.infer.values import Array, Container, FunctionValue, Instance, Scalar, Value, options, plain
-from jaxlint.infer.waiting import Candidate
+from jaxlint.infer.bodies.contents import contents_of
+from jaxlint.infer.calls.tracers import left_out
+from jaxlint.infer.choosing.waiting import Candidate
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import Array, Container, FunctionValue, Instance, Scalar, Value, options, plain
+from jaxlint.infer.transforms.applied import abstracting
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
-from jaxlint.rules.analyses.callees import Callee, called_by, callee_of, declared
-from jaxlint.rules.analyses.given_literals import is_updated
-from jaxlint.rules.analyses.methods import is_overridden
-from jaxlint.rules.analyses.roles import make_static, marking_help
-from jaxlint.rules.analyses.static_uses import (
+from jaxlint.rules.analyses.fixes.roles import make_static, marking_help
+from jaxlint.rules.analyses.instances.callees import Callee, called_by, callee_of, declared
+from jaxlint.rules.analyses.instances.given_literals import is_updated
+from jaxlint.rules.analyses.instances.methods import is_overridden
+from jaxlint.rules.analyses.under_trace.static_uses import (
     ERRORS,
     INSTEAD,
     SHAPE,
@@ -32,8 +32,8 @@ from jaxlint.rules.analyses.static_uses import (
     asks_for_shapes_in,
     names_asked_in,
 )
-from jaxlint.rules.analyses.traced import may_run_uncompiled
-from jaxlint.rules.analyses.traced_leaves import (
+from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
+from jaxlint.rules.analyses.under_trace.traced_leaves import (
     Leaf,
     Traced,
     TracedLeaves,

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 from jaxlint.cst.changes import MoveDecorator, Proposal, Remove
 from jaxlint.finding import Applicability, Severity
-from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.libraries.transforms import REFUSING_WRAPPED
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registration import registration_clash
 from jaxlint.pytrees.remaking import Outcome, Remake, remakes
-from jaxlint.rules.analyses.methods import own_methods
+from jaxlint.rules.analyses.instances.methods import own_methods
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Expr

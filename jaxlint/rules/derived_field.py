@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Event, Replace, Update
-from jaxlint.infer.values import Instance, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Event, Replace, Update
+from jaxlint.infer.known.values import Instance, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role, Unflatten

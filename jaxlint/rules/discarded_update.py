@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import AssignTo, Proposal
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Discard, Event, Place, Replace, Update
-from jaxlint.infer.values import UNKNOWN, UnknownValue
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Discard, Event, Place, Replace, Update
+from jaxlint.infer.known.values import UNKNOWN, UnknownValue
 from jaxlint.libraries.standard import CLOCKS, WITH_REPLACE
 from jaxlint.libraries.tables import TABLES
 from jaxlint.libraries.trees import TREE_MAPS
@@ -17,10 +17,10 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TRAIN_STATE, UPDATE_FUNCTIONS, UPDATE_METHODS
-from jaxlint.rules.analyses.rebinding import is_own_variable
-from jaxlint.rules.analyses.renewed import decorated, renewed_by
-from jaxlint.rules.analyses.returning import returning
-from jaxlint.rules.analyses.updates import array_copy, is_refused, only_measures, puts_back
+from jaxlint.rules.analyses.changes.renewed import decorated, renewed_by
+from jaxlint.rules.analyses.changes.returning import returning
+from jaxlint.rules.analyses.changes.updates import array_copy, is_refused, only_measures, puts_back
+from jaxlint.rules.analyses.fixes.rebinding import is_own_variable
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same

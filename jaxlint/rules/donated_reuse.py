@@ -9,19 +9,19 @@ from msgspec.structs import replace
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Cross
-from jaxlint.infer.given import is_plain
-from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, UnknownValue, Value, as_instance, plain
+from jaxlint.infer.choosing.given import is_plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Cross
+from jaxlint.infer.known.values import UNKNOWN, Array, Container, Instance, UnknownValue, Value, as_instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.deleted_reads import DeletedReads, is_read_from_list
-from jaxlint.rules.analyses.donated_results import binding_result
-from jaxlint.rules.analyses.options import is_written_in, not_donating
-from jaxlint.rules.analyses.origins import argument_at, given_by, maker_of
-from jaxlint.rules.analyses.read_after import ReadAfter
-from jaxlint.rules.analyses.sharing import Sharing, sharing_at
+from jaxlint.rules.analyses.bodies.deleted_reads import DeletedReads, is_read_from_list
+from jaxlint.rules.analyses.bodies.read_after import ReadAfter
+from jaxlint.rules.analyses.fixes.donated_results import binding_result
+from jaxlint.rules.analyses.fixes.options import is_written_in, not_donating
+from jaxlint.rules.analyses.instances.origins import argument_at, given_by, maker_of
+from jaxlint.rules.analyses.instances.sharing import Sharing, sharing_at
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (

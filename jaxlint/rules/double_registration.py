@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Remove
 from jaxlint.finding import Applicability, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.pytrees.registration import Clash, registration_clash
 from jaxlint.pytrees.registrations import REGISTERING
-from jaxlint.rules.analyses.imported_registrations import imported_classes
+from jaxlint.rules.analyses.instances.imported_registrations import imported_classes
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 
 

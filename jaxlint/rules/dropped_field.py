@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Event, Place, Replace
-from jaxlint.infer.values import Instance, plain
-from jaxlint.infer.waiting import Candidate
+from jaxlint.infer.choosing.waiting import Candidate
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Event, Place, Replace
+from jaxlint.infer.known.values import Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.frozen import in_construction
-from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.analyses.methods import MAKING
-from jaxlint.rules.analyses.returning import returned_variables
-from jaxlint.rules.analyses.traced import is_made_to_cross, is_seen_to_cross
+from jaxlint.rules.analyses.changes.returning import returned_variables
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.methods import MAKING
+from jaxlint.rules.analyses.rebuilding.frozen import in_construction
+from jaxlint.rules.analyses.under_trace.traced import is_made_to_cross, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import BeginBody, Proposal
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.frameworks.jax_dataclasses import ENFORCED
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.methods import names_called
+from jaxlint.rules.analyses.instances.methods import names_called
 from jaxlint.rules.base import ClassRule, Problem
 
 _HOOK = "__post_init__"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import MoveField, Proposal
 from jaxlint.finding import Applicability
-from jaxlint.infer.creation import misplaced_field
-from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.reading.creation import misplaced_field
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 

@@ -9,22 +9,22 @@ from msgspec.structs import replace
 from jaxlint.cst.changes import EditField, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence, Severity
-from jaxlint.infer.counting import is_swept
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Cross, Place, Replace, Update
-from jaxlint.infer.values import ClassObject, FieldRead, Instance, Scalar, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Cross, Place, Replace, Update
+from jaxlint.infer.known.counting import is_swept
+from jaxlint.infer.known.values import ClassObject, FieldRead, Instance, Scalar, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.computing_with import only_computes_with
-from jaxlint.rules.analyses.inside_loops import runs_in_loops_alone
-from jaxlint.rules.analyses.keeping import is_kept
-from jaxlint.rules.analyses.loops import made_for_each_turn
-from jaxlint.rules.analyses.moved_attributes import moved_by, stepped_in_loop
-from jaxlint.rules.analyses.stepped import Copies, moved_at_each_turn, selected
+from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
+from jaxlint.rules.analyses.fields.computing_with import only_computes_with
+from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.fields.moved_attributes import moved_by, stepped_in_loop
+from jaxlint.rules.analyses.fields.stepped import Copies, moved_at_each_turn, selected
+from jaxlint.rules.analyses.under_trace.inside_loops import runs_in_loops_alone
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, dotted
 from jaxlint.syntax.statements import bound_once, looked_up

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.slots import bindings_of, slot_of
-from jaxlint.infer.values import Instance, plain
+from jaxlint.infer.bodies.slots import bindings_of, slot_of
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import Instance, plain
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.rules.analyses.frozen import is_called_only_by
-from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.analyses.methods import MAKING
-from jaxlint.rules.analyses.purposes import is_cache
+from jaxlint.rules.analyses.changes.purposes import is_cache
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.methods import MAKING
+from jaxlint.rules.analyses.rebuilding.frozen import is_called_only_by
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Subscript
 from jaxlint.syntax.statements import Assign, Statement, own_parts

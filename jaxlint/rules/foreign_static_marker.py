@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import UNKNOWN, Instance, Scalar, UnknownValue, Value, plain, without_none
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import UNKNOWN, Instance, Scalar, UnknownValue, Value, plain, without_none
 from jaxlint.pytrees.framework import Role, Unflatten
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.pytrees.markers import Marker, static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.roles import drop_marker, move_to_meta, remark
+from jaxlint.rules.analyses.fixes.roles import drop_marker, move_to_meta, remark
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.rules.static_array_field import holds_array
 from jaxlint.syntax.expressions import Call, Span

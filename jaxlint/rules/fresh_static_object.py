@@ -8,9 +8,9 @@ from functools import partial
 import msgspec
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Construct, Replace
-from jaxlint.infer.values import UNKNOWN, Instance, UnknownValue, Value, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
+from jaxlint.infer.known.values import UNKNOWN, Instance, UnknownValue, Value, plain
 from jaxlint.libraries.standard import NEVER_TWICE, PUTTING
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.modules import Module
@@ -18,13 +18,13 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
-from jaxlint.rules.analyses.hashing import lacks_equality
-from jaxlint.rules.analyses.keeping import is_kept
-from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.analyses.loops import classes_compiled, outermost_loops
-from jaxlint.rules.analyses.methods_called import held_method, own_method
-from jaxlint.rules.analyses.origins import given_by
-from jaxlint.rules.analyses.traced import is_seen_to_cross
+from jaxlint.rules.analyses.bodies.loops import classes_compiled, outermost_loops
+from jaxlint.rules.analyses.fields.hashing import lacks_equality
+from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.methods_called import held_method, own_method
+from jaxlint.rules.analyses.instances.origins import given_by
+from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, Event
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, Event
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
-from jaxlint.rules.analyses.frozen import (
+from jaxlint.rules.analyses.bodies.lookups import is_belied
+from jaxlint.rules.analyses.fixes.rebinding import is_left_to_class, rebinding, rebinding_help
+from jaxlint.rules.analyses.instances.methods import is_left_over
+from jaxlint.rules.analyses.rebuilding.frozen import (
     assignment_error,
     in_construction,
     may_be_given_mutable_copy,
     may_be_in_construction,
     refuses_assignment,
 )
-from jaxlint.rules.analyses.lookups import is_belied
-from jaxlint.rules.analyses.methods import is_left_over
-from jaxlint.rules.analyses.rebinding import is_left_to_class, rebinding, rebinding_help
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.statements import For, target_names, walk
 

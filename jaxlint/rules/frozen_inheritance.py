@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal
-from jaxlint.infer.creation import frozen_conflict
-from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.reading.creation import frozen_conflict
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Subclasses
 from jaxlint.pytrees.frameworks.plain import ALL_BASES_COUNT
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.decorating import freezing
+from jaxlint.rules.analyses.fixes.decorating import freezing
 from jaxlint.rules.base import ClassRule, Problem
 
 

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from jaxlint.finding import Confidence
-from jaxlint.infer.applied import Applied
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Cross, Event, Transformed
-from jaxlint.infer.transformed_classes import instances_in
-from jaxlint.infer.values import Array, Scalar, Value, options, plain
+from jaxlint.infer.calls.transformed_classes import instances_in
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Cross, Event, Transformed
+from jaxlint.infer.known.values import Array, Scalar, Value, options, plain
+from jaxlint.infer.transforms.applied import Applied
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.updating import TRAIN_STATE
-from jaxlint.rules.analyses.given_literals import calls_giving, giving, is_given
-from jaxlint.rules.analyses.library_forms import is_integer, is_key, number_kind
-from jaxlint.rules.analyses.options import allowing_integers, is_written_in
-from jaxlint.rules.analyses.origins import argument_at, given_by, maker_of
+from jaxlint.rules.analyses.fixes.options import allowing_integers, is_written_in
+from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving, is_given
+from jaxlint.rules.analyses.instances.origins import argument_at, given_by, maker_of
+from jaxlint.rules.analyses.under_trace.library_forms import is_integer, is_key, number_kind
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.symbols.outline import Function, Import
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Expr, Name, Subscript, dotted, last_name

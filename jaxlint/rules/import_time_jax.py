@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.values import Array, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import Array, plain
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Kind, Placed, PytreeClass
 from jaxlint.rules.base import BodyRule, ClassRule, Problem

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.framework import InitFalse, Role
 from jaxlint.pytrees.frameworks.equinox import WARNS_OF_INIT_FALSE
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.traced import is_array_field
+from jaxlint.rules.analyses.under_trace.traced import is_array_field
 from jaxlint.rules.base import ClassRule, Problem
 
 

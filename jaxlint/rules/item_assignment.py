@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignItem, Event, Place
-from jaxlint.infer.values import Array, Instance, options, plain, without_none
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignItem, Event, Place
+from jaxlint.infer.known.values import Array, Instance, options, plain, without_none
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
-from jaxlint.rules.analyses.numpy_fields import is_called_with_numpy, is_made_with_numpy
-from jaxlint.rules.analyses.rebinding import rebinding_help, setting_field, setting_item
-from jaxlint.rules.analyses.references import may_be_reference
+from jaxlint.rules.analyses.fields.numpy_fields import is_called_with_numpy, is_made_with_numpy
+from jaxlint.rules.analyses.fixes.rebinding import rebinding_help, setting_field, setting_item
+from jaxlint.rules.analyses.instances.references import may_be_reference
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Import
 from jaxlint.syntax.expressions import (

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from jaxlint.cst.changes import Change, DropOption, EditCall, Proposal, RenameFunction, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
-from jaxlint.infer.applied import Applied
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Event, Transformed
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Event, Transformed
+from jaxlint.infer.transforms.applied import Applied
 from jaxlint.libraries.transforms import Kind
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.rules.base import EventRule, Problem

@@ -10,15 +10,15 @@ from jaxlint.cst.imports import spelled
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import dotted, is_bound, names, own, variables
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, Transformed
-from jaxlint.infer.values import Instance, is_classmethod, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Transformed
+from jaxlint.infer.known.values import Instance, is_classmethod, plain
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.bound_part import changed_part, held_part
-from jaxlint.rules.analyses.closures_kept import closures_kept, keeping
-from jaxlint.rules.analyses.hashing import unhashable
-from jaxlint.rules.analyses.methods import own_methods, run_by
-from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, is_given, reads, sets_option
+from jaxlint.rules.analyses.changes.bound_part import changed_part, held_part
+from jaxlint.rules.analyses.changes.closures_kept import closures_kept, keeping
+from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given, reads, sets_option
+from jaxlint.rules.analyses.fields.hashing import unhashable
+from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of

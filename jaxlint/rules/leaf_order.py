@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.values import Array, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import Array, plain
 from jaxlint.libraries.trees import TREE_FLATTEN, TREE_LEAVES
 from jaxlint.pytrees.framework import LeafOrder as Order
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr
 from jaxlint.syntax.statements import Assign

@@ -8,13 +8,13 @@ import msgspec
 
 from jaxlint.cst.changes import Change, InsertLine, Proposal, Rewrite
 from jaxlint.finding import Applicability, Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Replace, Update, rests_on_annotation
-from jaxlint.infer.values import Instance
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Replace, Update, rests_on_annotation
+from jaxlint.infer.known.values import Instance
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.updating import BY_GRADIENTS
-from jaxlint.rules.analyses.touched import Variables
-from jaxlint.rules.analyses.updates import array_copy, fields_set, goes_on_from, is_copy
+from jaxlint.rules.analyses.bodies.touched import Variables
+from jaxlint.rules.analyses.changes.updates import array_copy, fields_set, goes_on_from, is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (

@@ -7,23 +7,23 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
-from jaxlint.infer.applied import Applied, rebuilt_parameters
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.slots import ANY_ITEM, Slot, origin, slot_of
-from jaxlint.infer.usage import Changed
-from jaxlint.infer.values import UNKNOWN, Container, UnknownValue, Value, as_instance, element_of, plain
+from jaxlint.infer.bodies.slots import ANY_ITEM, Slot, origin, slot_of
+from jaxlint.infer.bodies.usage import Changed
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import UNKNOWN, Container, UnknownValue, Value, as_instance, element_of, plain
+from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.methods import own_methods, run_by
-from jaxlint.rules.analyses.missed_by_callers import is_missed
-from jaxlint.rules.analyses.mutations import CONTAINERS, Mutation, mutations
-from jaxlint.rules.analyses.purposes import is_cache
-from jaxlint.rules.analyses.returning import returning_also
-from jaxlint.rules.analyses.stale import is_own_alone
-from jaxlint.rules.analyses.traced import may_run_uncompiled
+from jaxlint.rules.analyses.changes.missed_by_callers import is_missed
+from jaxlint.rules.analyses.changes.mutations import CONTAINERS, Mutation, mutations
+from jaxlint.rules.analyses.changes.purposes import is_cache
+from jaxlint.rules.analyses.changes.returning import returning_also
+from jaxlint.rules.analyses.changes.stale import is_own_alone
+from jaxlint.rules.analyses.instances.methods import own_methods, run_by
+from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of

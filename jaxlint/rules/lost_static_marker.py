@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Array, options, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Array, options, plain
 from jaxlint.pytrees.framework import Role, Subclasses
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
-from jaxlint.rules.analyses.roles import make_static
-from jaxlint.rules.analyses.traced import is_array_field, is_seen_to_cross
+from jaxlint.rules.analyses.fixes.roles import make_static
+from jaxlint.rules.analyses.under_trace.traced import is_array_field, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.rules.foreign_static_marker import leaf_consequence
 from jaxlint.symbols.outline import ClassAssignment

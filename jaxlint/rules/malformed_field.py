@@ -8,12 +8,12 @@ from msgspec import structs
 
 from jaxlint.cst.changes import EditField, Proposal, Remove, Rewrite
 from jaxlint.finding import Applicability, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Array, Container, Instance, Scalar, Value, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Array, Container, Instance, Scalar, Value, plain
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
-from jaxlint.rules.analyses.roles import mark
+from jaxlint.rules.analyses.fixes.roles import mark
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import FieldDeclaration
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, same

@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 
 from jaxlint.cst.changes import Decorate, Proposal, Rename, Rewrite
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import WITH_FUNCTIONS
-from jaxlint.rules.analyses.exchanged import (
+from jaxlint.rules.analyses.changes.lost_counts import lost_count
+from jaxlint.rules.analyses.fixes.unflattening import children_completed, children_in_order, children_ordered, completed
+from jaxlint.rules.analyses.rebuilding.exchanged import (
     Mismatch,
     compared,
     is_in_order,
     made_without_arguments,
     stored_in,
 )
-from jaxlint.rules.analyses.flattening import Rebuilt, Routine
-from jaxlint.rules.analyses.lost_counts import lost_count
-from jaxlint.rules.analyses.registered_pairs import registered_pairs
-from jaxlint.rules.analyses.returned_pair import Flaw, flaw_of_pair
-from jaxlint.rules.analyses.unflattening import children_completed, children_in_order, children_ordered, completed
+from jaxlint.rules.analyses.rebuilding.flattening import Rebuilt, Routine
+from jaxlint.rules.analyses.rebuilding.registered_pairs import registered_pairs
+from jaxlint.rules.analyses.rebuilding.returned_pair import Flaw, flaw_of_pair
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of

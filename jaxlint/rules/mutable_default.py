@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Applicability, Confidence, Severity
-from jaxlint.infer.defaults import REFUSED_EVERYWHERE, mutable_kind
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.transformed_classes import instances_in
-from jaxlint.infer.values import plain
+from jaxlint.infer.calls.transformed_classes import instances_in
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.defaults import REFUSED_EVERYWHERE, mutable_kind
+from jaxlint.infer.known.values import plain
 from jaxlint.pytrees.frameworks.plain import UNHASHABLE_REFUSED
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
-from jaxlint.rules.analyses.defaults import made_anew
-from jaxlint.rules.analyses.traced import is_array_field
+from jaxlint.rules.analyses.fixes.defaults import made_anew
+from jaxlint.rules.analyses.under_trace.traced import is_array_field
 from jaxlint.rules.base import ClassRule, Problem
 
 #: How deep arrays are looked for in instances that instances hold.

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import EditClass, Proposal
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.frameworks import SIMPLE_PYTREE
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.frozen import is_called_only_by
+from jaxlint.rules.analyses.rebuilding.frozen import is_called_only_by
 from jaxlint.rules.base import ClassRule, Problem
 
 

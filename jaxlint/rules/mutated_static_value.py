@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from jaxlint.finding import Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, Cross, Event, MutateField
-from jaxlint.infer.slots import Slot, bindings_of, changed_by, source
-from jaxlint.infer.usage import handed_on_before
-from jaxlint.infer.values import Array, Container, Instance, Value
+from jaxlint.infer.bodies.slots import Slot, bindings_of, changed_by, source
+from jaxlint.infer.bodies.usage import handed_on_before
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Cross, Event, MutateField
+from jaxlint.infer.known.values import Array, Container, Instance, Value
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.callees import called_by
-from jaxlint.rules.analyses.frozen import is_called_only_by
-from jaxlint.rules.analyses.methods import MAKING
-from jaxlint.rules.analyses.rebinding import setting_dict
-from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
+from jaxlint.rules.analyses.fixes.rebinding import setting_dict
+from jaxlint.rules.analyses.instances.callees import called_by
+from jaxlint.rules.analyses.instances.methods import MAKING
+from jaxlint.rules.analyses.rebuilding.frozen import is_called_only_by
+from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.bodies import transforms_functions
 from jaxlint.symbols.outline import MUTATING

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import HoistMarker, NeededImport, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Event, Transformed
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Event, Transformed
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.framework import Role

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import CallFunction, Proposal, Rename, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CallMethod, Event, Replace
-from jaxlint.infer.values import Instance
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CallMethod, Event, Replace
+from jaxlint.infer.known.values import Instance
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, update_function, update_text
-from jaxlint.rules.analyses.rebinding import taking_result
-from jaxlint.rules.analyses.updates import is_no_dataclass
+from jaxlint.rules.analyses.changes.updates import is_no_dataclass
+from jaxlint.rules.analyses.fixes.rebinding import taking_result
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, dotted
 

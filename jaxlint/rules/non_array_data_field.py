@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Construct, Cross, Event
-from jaxlint.infer.transformed_classes import traced_by
-from jaxlint.infer.values import NONE, UNKNOWN, Container
+from jaxlint.infer.calls.transformed_classes import traced_by
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Construct, Cross, Event
+from jaxlint.infer.known.values import NONE, UNKNOWN, Container
 from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
@@ -17,10 +17,10 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import FUNCTION
-from jaxlint.rules.analyses.functions_held import is_function
-from jaxlint.rules.analyses.given_literals import calls_giving, giving, is_given
-from jaxlint.rules.analyses.keeping import is_kept
-from jaxlint.rules.analyses.roles import make_static, marking_help
+from jaxlint.rules.analyses.fields.functions_held import is_function
+from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.fixes.roles import make_static, marking_help
+from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving, is_given
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Name

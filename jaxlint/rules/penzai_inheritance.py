@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import Change, Decorate, EditClass, Proposal, Remove, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
-from jaxlint.infer.creation import PENZAI_REFUSES, creation_error, frozen_conflict
-from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.reading.creation import PENZAI_REFUSES, creation_error, frozen_conflict
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import DATACLASS, PENZAI
 from jaxlint.pytrees.model import PytreeClass, Registration
-from jaxlint.rules.analyses.decorating import give_decorator
-from jaxlint.rules.analyses.instantiated import constructing_units, looks_abstract
+from jaxlint.rules.analyses.fixes.decorating import give_decorator
+from jaxlint.rules.analyses.instances.instantiated import constructing_units, looks_abstract
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR
 from jaxlint.syntax.expressions import Subscript

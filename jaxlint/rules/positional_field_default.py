@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import NameArgument, Proposal
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import (
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import (
     Array,
     ClassObject,
     Container,

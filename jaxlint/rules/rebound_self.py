@@ -12,16 +12,16 @@ from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import is_bound, may_run_after, names, variables
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CallMethod, CodeRead, Construct, Replace, Update, rests_on_annotation
-from jaxlint.infer.values import FunctionValue, Instance, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CallMethod, CodeRead, Construct, Replace, Update, rests_on_annotation
+from jaxlint.infer.known.values import FunctionValue, Instance, plain
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.methods import CONSTRUCTORS
-from jaxlint.rules.analyses.returning import returning, returning_also
-from jaxlint.rules.analyses.updates import is_copy, puts_back
+from jaxlint.rules.analyses.changes.returning import returning, returning_also
+from jaxlint.rules.analyses.changes.updates import is_copy, puts_back
+from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of

@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from jaxlint.cst.changes import AddItems, EditCall, Proposal, Remove, Rewrite
 from jaxlint.finding import Applicability, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.values import UNKNOWN
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import UNKNOWN
 from jaxlint.pytrees.frameworks.jax_register import DROPS_ALONE, DROPS_BY_NAME, READS_FIELDS, REFUSES_OVERLAP
 from jaxlint.pytrees.model import FieldLists, Placed, PytreeClass, Registration
 from jaxlint.pytrees.registration import ListProblems, fails_by_form, list_problems
 from jaxlint.pytrees.registrations import REGISTERING
-from jaxlint.rules.analyses.imported_registrations import imported_classes
-from jaxlint.rules.analyses.roles import list_for
+from jaxlint.rules.analyses.fixes.roles import list_for
+from jaxlint.rules.analyses.instances.imported_registrations import imported_classes
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Unit
 from jaxlint.syntax.expressions import Constant, Display, Span

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import NeededImport, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Severity
-from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.resolution import Resolver
 from jaxlint.pytrees.frameworks.jax_register import READS_FIELDS
 from jaxlint.pytrees.model import PytreeClass, Registration

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.pytrees.rebuild import Rebuild
-from jaxlint.rules.analyses.construction import rebuilt_by
-from jaxlint.rules.analyses.factory import computing_once
-from jaxlint.rules.analyses.traced import is_kept_out
-from jaxlint.rules.analyses.twice import Drift, drifts
-from jaxlint.rules.analyses.unflattening import past_constructor
+from jaxlint.rules.analyses.fixes.factory import computing_once
+from jaxlint.rules.analyses.fixes.unflattening import past_constructor
+from jaxlint.rules.analyses.rebuilding.construction import rebuilt_by
+from jaxlint.rules.analyses.rebuilding.twice import Drift, drifts
+from jaxlint.rules.analyses.under_trace.traced import is_kept_out
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 
 

@@ -8,16 +8,16 @@ from msgspec.structs import replace
 
 from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Event, KeywordValue, Replace
-from jaxlint.infer.values import UNKNOWN
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Event, KeywordValue, Replace
+from jaxlint.infer.known.values import UNKNOWN
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks.namedtuple import REPLACE_RAISES_TYPE_ERROR
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.target import Target
-from jaxlint.rules.analyses.lookups import is_looked_up, is_of_wider_tuple
-from jaxlint.rules.analyses.new_fields import declaring
-from jaxlint.rules.analyses.updates import accepted_keywords, unknown_keywords
+from jaxlint.rules.analyses.bodies.lookups import is_looked_up, is_of_wider_tuple
+from jaxlint.rules.analyses.changes.updates import accepted_keywords, unknown_keywords
+from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Compare, Constant, DictDisplay, Expr, Name, Subscript, Unary
 from jaxlint.syntax.spelling import nearest

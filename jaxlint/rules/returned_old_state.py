@@ -8,15 +8,15 @@ import msgspec
 
 from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.finding import Applicability, Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Update
-from jaxlint.infer.values import Container, Instance, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Update
+from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.analyses.optimizer_states import Unkept, unkept_optimizer_states
-from jaxlint.rules.analyses.part_kept import is_bound_in, keeps_only_part
-from jaxlint.rules.analyses.returning import returned_variables
-from jaxlint.rules.analyses.updates import is_copy
+from jaxlint.rules.analyses.changes.optimizer_states import Unkept, unkept_optimizer_states
+from jaxlint.rules.analyses.changes.part_kept import is_bound_in, keeps_only_part
+from jaxlint.rules.analyses.changes.returning import returned_variables
+from jaxlint.rules.analyses.changes.updates import is_copy
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, dotted
 from jaxlint.syntax.names_read import names_inside, names_read

@@ -9,16 +9,16 @@ from jaxlint.cst import libcst as cst
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import names, own, returned
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Replace, Update
-from jaxlint.infer.values import Instance, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Replace, Update
+from jaxlint.infer.known.values import Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
-from jaxlint.rules.analyses.given_literals import calls_giving, giving
-from jaxlint.rules.analyses.keys_drawn import (
+from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving
+from jaxlint.rules.analyses.instances.keys_drawn import (
     KEY,
     NOT_USING,
     Drawn,
@@ -26,7 +26,7 @@ from jaxlint.rules.analyses.keys_drawn import (
     drawn_by_helper,
     is_given_by_others,
 )
-from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, dotted, last_name, root, same
 from jaxlint.syntax.statements import Assign, FunctionDefinition, Statement, all_parts

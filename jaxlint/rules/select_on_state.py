@@ -9,10 +9,10 @@ from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.values import Instance
-from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import Instance
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import CHOOSES
 from jaxlint.syntax.expressions import Call, Expr, Name, items_of, last_name

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Applicability, Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.promises import made_by_defaults
-from jaxlint.infer.values import UNKNOWN, Array, Container, Instance, Value, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.promises import made_by_defaults
+from jaxlint.infer.known.values import UNKNOWN, Array, Container, Instance, Value, plain
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
-from jaxlint.rules.analyses.defaults import made_anew
+from jaxlint.rules.analyses.fixes.defaults import made_anew
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import Call, Display, Lambda, dotted

@@ -10,15 +10,15 @@ from jaxlint.cst.imports import spelled
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import dotted
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.applied import Applied, rebuilt_parameters
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.values import UNKNOWN, as_instance
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import UNKNOWN, as_instance
+from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.module_state import Code, ModuleState, StateChange
+from jaxlint.rules.analyses.changes.module_state import Code, ModuleState, StateChange
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of

@@ -8,11 +8,11 @@ import msgspec
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, Construct, Cross, Event, KeywordValue, Replace
-from jaxlint.infer.promises import made_by_defaults
-from jaxlint.infer.transformed_classes import instances_in, traced_by
-from jaxlint.infer.values import (
+from jaxlint.infer.calls.transformed_classes import instances_in, traced_by
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, Construct, Cross, Event, KeywordValue, Replace
+from jaxlint.infer.known.promises import made_by_defaults
+from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
     Array,
@@ -29,10 +29,10 @@ from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.rules.analyses.frozen import refuses_assignment
-from jaxlint.rules.analyses.given_literals import is_given_number
-from jaxlint.rules.analyses.roles import make_leaf, unmarking_help
-from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
+from jaxlint.rules.analyses.fixes.roles import make_leaf, unmarking_help
+from jaxlint.rules.analyses.instances.given_literals import is_given_number
+from jaxlint.rules.analyses.rebuilding.frozen import refuses_assignment
+from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.expressions import Constant
 

@@ -7,20 +7,20 @@ from collections.abc import Collection, Iterator
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead, Construct, Event, KeywordValue, Replace
-from jaxlint.infer.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Event, KeywordValue, Replace
+from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.keeping import is_kept
-from jaxlint.rules.analyses.loops import made_for_each_turn
-from jaxlint.rules.analyses.roles import make_leaf, unmarking_help
-from jaxlint.rules.analyses.stepped import SCALING, moved_at_each_turn
-from jaxlint.rules.analyses.swept import swept_into
-from jaxlint.rules.analyses.traced import carries_arrays, is_seen_to_cross
+from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
+from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.fields.stepped import SCALING, moved_at_each_turn
+from jaxlint.rules.analyses.fields.swept import swept_into
+from jaxlint.rules.analyses.fixes.roles import make_leaf, unmarking_help
+from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from jaxlint.finding import Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
-from jaxlint.infer.waiting import Candidate
+from jaxlint.infer.choosing.waiting import Candidate
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Resolver
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.branch_updates import differing_update
-from jaxlint.rules.analyses.made_instances import Made, MadeInstances, difference
+from jaxlint.rules.analyses.instances.made_instances import Made, MadeInstances, difference
+from jaxlint.rules.analyses.under_trace.branch_updates import differing_update
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (

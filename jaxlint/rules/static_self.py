@@ -8,18 +8,18 @@ from msgspec.structs import replace
 
 from jaxlint.cst.changes import Change, DropOption, Proposal
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.applied import Applied
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Event, Transformed
-from jaxlint.infer.values import is_classmethod
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Event, Transformed
+from jaxlint.infer.known.values import is_classmethod
+from jaxlint.infer.transforms.applied import Applied
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.decorating import freezing
-from jaxlint.rules.analyses.hashing import array_field, unhashable_instance
-from jaxlint.rules.analyses.instantiated import constructing_units
-from jaxlint.rules.analyses.methods import own_methods, run_by
-from jaxlint.rules.analyses.stale import changing_method, forgets, initialised, is_given_again, reads
+from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given_again, reads
+from jaxlint.rules.analyses.fields.hashing import array_field, unhashable_instance
+from jaxlint.rules.analyses.fixes.decorating import freezing
+from jaxlint.rules.analyses.instances.instantiated import constructing_units
+from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 

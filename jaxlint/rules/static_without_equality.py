@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Instance, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Instance, plain
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.hashing import lacks_equality
+from jaxlint.rules.analyses.fields.hashing import lacks_equality
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.syntax.spelling import with_article
 

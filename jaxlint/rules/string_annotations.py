@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.values import Instance, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Instance, plain
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.mjx import is_hidden_leaf
 from jaxlint.pytrees.model import Field, Kind, PytreeClass

@@ -9,18 +9,18 @@ import msgspec
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
-from jaxlint.infer.applied import abstracting
-from jaxlint.infer.calling import piece_of
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Construct, KeywordValue, Replace
-from jaxlint.infer.values import UNKNOWN, Array, Scalar, UnknownValue, Value, options, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Construct, KeywordValue, Replace
+from jaxlint.infer.known.values import UNKNOWN, Array, Scalar, UnknownValue, Value, options, plain
+from jaxlint.infer.transforms.applied import abstracting
+from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.keeping import is_kept
-from jaxlint.rules.analyses.roles import make_leaf
-from jaxlint.rules.analyses.traced_leaves import TracedLeaves, mapped_parameters, traced_parameters
+from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.fixes.roles import make_leaf
+from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, mapped_parameters, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, Subscript, Unary, last_name

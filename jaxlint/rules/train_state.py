@@ -10,16 +10,16 @@ from jaxlint.cst.changes import Change, EditCall, NameArgument, Proposal, Rewrit
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import dotted, own, returned
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.applied import Applied
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CallMethod, CodeRead, Construct, Event
-from jaxlint.infer.values import UNKNOWN, ClassObject, Instance, as_instance
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CallMethod, CodeRead, Construct, Event
+from jaxlint.infer.known.values import UNKNOWN, ClassObject, Instance, as_instance
+from jaxlint.infer.transforms.applied import Applied
 from jaxlint.libraries.transforms import Kind, Returns
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
-from jaxlint.rules.analyses.rebinding import taking_result
-from jaxlint.rules.analyses.updates import accepted_keywords, misses_gradients
+from jaxlint.rules.analyses.changes.updates import accepted_keywords, misses_gradients
+from jaxlint.rules.analyses.fixes.rebinding import taking_result
 from jaxlint.rules.base import EventRule, NodeRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant

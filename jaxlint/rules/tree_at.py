@@ -9,16 +9,16 @@ import msgspec
 from jaxlint.cst.changes import Proposal, Remove, Rename, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Event, Place, Update
-from jaxlint.infer.values import Array, Container, Instance, Value, element_of, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Event, Place, Update
+from jaxlint.infer.known.values import Array, Container, Instance, Value, element_of, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.rules.analyses.given_literals import is_given_tuple
+from jaxlint.rules.analyses.instances.given_literals import is_given_tuple
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import (
     Attribute,

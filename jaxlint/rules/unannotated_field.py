@@ -9,15 +9,15 @@ from msgspec.structs import replace
 from jaxlint.cst.changes import Annotate, NeededImport, Proposal
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.creation import unannotated_field_calls
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, Construct, Event, Replace
-from jaxlint.infer.values import Array, Choice, Container, Instance, Scalar, Value, arrays_in, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, Construct, Event, Replace
+from jaxlint.infer.known.values import Array, Choice, Container, Instance, Scalar, Value, arrays_in, plain
+from jaxlint.infer.reading.creation import unannotated_field_calls
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.rules.analyses.methods import CONSTRUCTORS
-from jaxlint.rules.analyses.roles import field_function, list_for
+from jaxlint.rules.analyses.fixes.roles import field_function, list_for
+from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import ClassAssignment
 from jaxlint.syntax.expressions import (

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from jaxlint.cst.changes import Change, Decorate, NeededImport, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.creation import UNSURE, creation_error
-from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.reading.creation import UNSURE, creation_error
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role, Subclasses, Unflatten
 from jaxlint.pytrees.model import Kind, PytreeClass
-from jaxlint.rules.analyses.instantiated import constructing_units, looks_abstract
-from jaxlint.rules.analyses.traced import carries_arrays, holds_settings, is_kept_out, is_seen_to_cross
+from jaxlint.rules.analyses.instances.instantiated import constructing_units, looks_abstract
+from jaxlint.rules.analyses.under_trace.traced import carries_arrays, holds_settings, is_kept_out, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR, Definition
 from jaxlint.syntax.ast_expressions import place_of

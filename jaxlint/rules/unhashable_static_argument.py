@@ -7,20 +7,20 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import MakeHashable, Proposal
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Cross, Event
-from jaxlint.infer.promises import made_by_defaults
-from jaxlint.infer.values import Container, Instance, UnknownValue, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Cross, Event
+from jaxlint.infer.known.promises import made_by_defaults
+from jaxlint.infer.known.values import Container, Instance, UnknownValue, plain
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
-from jaxlint.rules.analyses.decorating import freezing
-from jaxlint.rules.analyses.given_literals import around, calls_giving, giving
-from jaxlint.rules.analyses.hashing import Unhashable, unhashable, unhashable_instance, unhashable_kind
-from jaxlint.rules.analyses.hopes import is_made_in
-from jaxlint.rules.analyses.local_instances import LocalInstances
-from jaxlint.rules.analyses.makers import makers
-from jaxlint.rules.analyses.options import is_written_in, tracing
-from jaxlint.rules.analyses.origins import argument_at, given_by, maker_of
+from jaxlint.rules.analyses.fields.hashing import Unhashable, unhashable, unhashable_instance, unhashable_kind
+from jaxlint.rules.analyses.fixes.decorating import freezing
+from jaxlint.rules.analyses.fixes.options import is_written_in, tracing
+from jaxlint.rules.analyses.instances.given_literals import around, calls_giving, giving
+from jaxlint.rules.analyses.instances.hopes import is_made_in
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.makers import makers
+from jaxlint.rules.analyses.instances.origins import argument_at, given_by, maker_of
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.expressions import (
     Attribute,

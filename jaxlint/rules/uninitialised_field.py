@@ -7,14 +7,14 @@ from typing import TypeGuard
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import AssignAttribute, CodeRead
-from jaxlint.infer.waiting import Candidate
+from jaxlint.infer.choosing.waiting import Candidate
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks import EQUINOX, PENZAI
 from jaxlint.pytrees.frameworks.equinox import RAISES_TYPE_ERROR, REFUSES_AS_FROZEN
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
-from jaxlint.rules.analyses.new_fields import declaring
+from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children

@@ -9,17 +9,17 @@ from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Construct, Replace
-from jaxlint.infer.values import Instance, plain
-from jaxlint.infer.waiting import Candidate
+from jaxlint.infer.choosing.waiting import Candidate
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
+from jaxlint.infer.known.values import Instance, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
-from jaxlint.rules.analyses.hopes import is_made_in
-from jaxlint.rules.analyses.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.hopes import is_made_in
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function, Import
 from jaxlint.syntax.expressions import Attribute, Name, dotted, root

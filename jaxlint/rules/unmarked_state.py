@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import Change, NeededImport, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.nnx_values import is_pytree, role_of_value
+from jaxlint.infer.calls.nnx_values import is_pytree, role_of_value
+from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import NNX
 from jaxlint.pytrees.frameworks.nnx import REFUSES_CONTAINERS
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.rules.analyses.methods import own_methods
+from jaxlint.rules.analyses.instances.methods import own_methods
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function, SelfAssignment
 from jaxlint.syntax.expressions import (

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from jaxlint.cst.changes import Decorate, Proposal
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.applied import Applied, rebuilt_parameters
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import Cross, Event, Transformed
-from jaxlint.infer.given import MOST_HELPERS, is_plain
-from jaxlint.infer.transformed_classes import traced_by
-from jaxlint.infer.unregistered import is_unregistered, refused_class
-from jaxlint.infer.values import Instance, Value, plain
+from jaxlint.infer.calls.transformed_classes import traced_by
+from jaxlint.infer.choosing.given import MOST_HELPERS, is_plain
+from jaxlint.infer.choosing.unregistered import is_unregistered, refused_class
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Cross, Event, Transformed
+from jaxlint.infer.known.values import Instance, Value, plain
+from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.methods import own_methods
+from jaxlint.rules.analyses.instances.methods import own_methods
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Remove
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluate import Evaluator
+from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.options import unsupported_options
 from jaxlint.rules.base import ClassRule, Problem

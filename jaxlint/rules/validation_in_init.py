@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
-from jaxlint.rules.analyses.construction import leaf_uses, rebuilt_by
-from jaxlint.rules.analyses.factory import computing_once
-from jaxlint.rules.analyses.leaf_traits import Check
-from jaxlint.rules.analyses.traced import is_made_to_cross, is_seen_to_be_mapped
-from jaxlint.rules.analyses.unflattening import past_constructor
+from jaxlint.rules.analyses.fixes.factory import computing_once
+from jaxlint.rules.analyses.fixes.unflattening import past_constructor
+from jaxlint.rules.analyses.rebuilding.construction import leaf_uses, rebuilt_by
+from jaxlint.rules.analyses.rebuilding.leaf_traits import Check
+from jaxlint.rules.analyses.under_trace.traced import is_made_to_cross, is_seen_to_be_mapped
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import own, returned
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.applied import abstracting
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead, Replace
-from jaxlint.infer.values import Array, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Replace
+from jaxlint.infer.known.values import Array, plain
+from jaxlint.infer.transforms.applied import abstracting
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS, is_reduction
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.traced_leaves import TracedLeaves, traced_parameters
+from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, traced_parameters
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, parts

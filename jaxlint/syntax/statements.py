@@ -1,7 +1,7 @@
 """Statements as jaxlint understands them: the bodies of units, functions and classes, over
 `jaxlint.syntax.expressions`.
 
-Readers of code (`infer/flow.py`, body rules) see this small language and no parser's nodes. As in
+Readers of code (`infer/reading/flow.py`, body rules) see this small language and no parser's nodes. As in
 `jaxlint.syntax.expressions`, `at` is what stands in the source: a node of the parser, whose range is computed only if
 it is reported.
 """

@@ -12,12 +12,12 @@ from mypy.plugin import AttributeContext, FunctionContext, MethodContext
 from mypy.subtypes import is_subtype
 from mypy.types import Instance, Type, get_proper_type
 
-from jaxlint.infer.deferred import Values
-from jaxlint.infer.environment import Environment
-from jaxlint.infer.events import CodeRead, Event, KeywordValue, MutateField
-from jaxlint.infer.notes import Notes
-from jaxlint.infer.slots import changed_by
-from jaxlint.infer.values import (
+from jaxlint.infer.bodies.slots import changed_by
+from jaxlint.infer.evaluating.events import CodeRead, Event, KeywordValue, MutateField
+from jaxlint.infer.evaluating.notes import Notes
+from jaxlint.infer.known.deferred import Values
+from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.values import (
     UNKNOWN,
     ClassObject,
     FieldRead,

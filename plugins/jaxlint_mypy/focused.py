@@ -6,9 +6,9 @@ import sys
 from collections.abc import Mapping
 from functools import cached_property
 
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.indexing import subclasses_among
-from jaxlint.infer.transformed_classes import TracedClasses
+from jaxlint.infer.calls.transformed_classes import TracedClasses
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.reading.indexing import subclasses_among
 from jaxlint.project.index import Key, TracedBy, VisibleUpdates
 from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
 from jaxlint.pytrees.build import PytreeModel

@@ -19,10 +19,10 @@ from jaxlint import __version__
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings, is_sure_enough, rule_enabled
 from jaxlint.errors import UserError
-from jaxlint.infer.calls import CallEvaluator
-from jaxlint.infer.events import CodeRead, Event, Place, Replace
-from jaxlint.infer.transformed_classes import TracedClasses
-from jaxlint.infer.values import Array, Value
+from jaxlint.infer.calls.calls import CallEvaluator
+from jaxlint.infer.calls.transformed_classes import TracedClasses
+from jaxlint.infer.evaluating.events import CodeRead, Event, Place, Replace
+from jaxlint.infer.known.values import Array, Value
 from jaxlint.project.environment import site_packages
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External
@@ -46,7 +46,7 @@ from jaxlint_mypy.typed import TypedEvaluator
 from jaxlint_mypy.values import TypeReader
 
 if TYPE_CHECKING:
-    from jaxlint.infer.reader import ModuleReader
+    from jaxlint.infer.reading.reader import ModuleReader
     from jaxlint_mypy.readings import Readings
 
 #: Rules not run here, beside those that only read bodies. What some report are mypy's own errors, once it knows
@@ -121,7 +121,7 @@ class FrontEnd:
     def reader(self) -> ModuleReader:
         """What reads the bodies of functions; few need it."""
         if self._reader is None:
-            from jaxlint.infer.reader import ModuleReader
+            from jaxlint.infer.reading.reader import ModuleReader
 
             traced = self.evaluator.traced
             self._reader = ModuleReader(self.model, self.evaluator)

@@ -11,7 +11,7 @@ from mypy.nodes import CallExpr, Expression, IndexExpr, MemberExpr, NameExpr
 from mypy.plugin import MethodContext
 from mypy.types import Instance, Type, get_proper_type
 
-from jaxlint.infer.values import UNKNOWN, Array, Scalar, Value, as_instance, options, plain, without_none
+from jaxlint.infer.known.values import UNKNOWN, Array, Scalar, Value, as_instance, options, plain, without_none
 from jaxlint.syntax.expressions import Subscript
 from jaxlint_mypy.events import EventFeeder
 from jaxlint_mypy.exprs import to_call, to_expr

@@ -9,17 +9,25 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.infer.environment import Environment
-from jaxlint.infer.events import AssignAttribute, AssignItem, CodeRead, Construct, Event, KeywordValue, Replace
-from jaxlint.infer.rows import Rows
-from jaxlint.infer.values import UNKNOWN, Array, UnknownValue, Value, plain
+from jaxlint.infer.choosing.rows import Rows
+from jaxlint.infer.evaluating.events import (
+    AssignAttribute,
+    AssignItem,
+    CodeRead,
+    Construct,
+    Event,
+    KeywordValue,
+    Replace,
+)
+from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.values import UNKNOWN, Array, UnknownValue, Value, plain
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Function, Unit
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.statements import Body, ClassDefinition, FunctionDefinition, blocks
 
 if TYPE_CHECKING:
-    from jaxlint.infer.reader import ModuleReader
+    from jaxlint.infer.reading.reader import ModuleReader
 
 #: The events that hold values.
 _Valued = (AssignAttribute, AssignItem, Construct, Replace)

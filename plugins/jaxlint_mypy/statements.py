@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from mypy import nodes
 from mypy.nodes import Block, Expression, FuncDef, MemberExpr, MypyFile, Statement
 
-from jaxlint.infer.notes import TRIED
+from jaxlint.infer.evaluating.notes import TRIED
 from jaxlint.symbols.outline import EXPECTED_FAILURE, EXPECTS_ERROR
 from jaxlint.syntax.expressions import Constant, dotted
 from jaxlint_mypy.exprs import to_expr

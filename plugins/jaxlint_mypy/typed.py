@@ -9,10 +9,10 @@ from mypy import nodes
 from mypy.nodes import ClassDef, Expression, TypeInfo
 from mypy.types import CallableType, Instance, Overloaded, Type, get_proper_type
 
-from jaxlint.infer.annotations import AnnotationReader
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.promises import Promises
-from jaxlint.infer.values import UNKNOWN, Choice, Container, UnknownValue, Value, plain
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.annotations import AnnotationReader
+from jaxlint.infer.known.promises import Promises
+from jaxlint.infer.known.values import UNKNOWN, Choice, Container, UnknownValue, Value, plain
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Placed, PytreeClass

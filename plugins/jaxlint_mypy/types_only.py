@@ -14,7 +14,7 @@ from mypy.plugin import CheckerPluginInterface, FunctionContext, MethodContext, 
 from mypy.types import AnyType, Instance, NoneType, TupleType, Type, UnionType, get_proper_type
 
 from jaxlint.config.settings import rule_enabled
-from jaxlint.infer.values import as_instance
+from jaxlint.infer.known.values import as_instance
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable

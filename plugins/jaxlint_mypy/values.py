@@ -8,7 +8,7 @@ from mypy import types
 from mypy.nodes import TypeInfo
 from mypy.types import ProperType, Type, get_proper_type
 
-from jaxlint.infer.values import (
+from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
     Array,

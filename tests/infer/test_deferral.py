@@ -9,11 +9,11 @@ from typing import ClassVar
 import pytest
 
 from jaxlint.config.settings import Settings
-from jaxlint.infer import deferral
-from jaxlint.infer.deferral import Deferral
-from jaxlint.infer.deferred import Deferred, Held
-from jaxlint.infer.environment import Environment
-from jaxlint.infer.values import Value
+from jaxlint.infer.evaluating import deferral
+from jaxlint.infer.evaluating.deferral import Deferral
+from jaxlint.infer.known.deferred import Deferred, Held
+from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.values import Value
 from jaxlint.linter.engine import check_paths, check_source
 from jaxlint.syntax.expressions import Expr
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from jaxlint import check_source
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.events import CodeRead
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.linter import checker
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, last_name

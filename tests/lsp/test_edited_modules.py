@@ -13,7 +13,7 @@ import pytest
 from benchmarks.editor import HEADER, PART
 from jaxlint.editor.workspace import Workspace
 from jaxlint.finding import Finding
-from jaxlint.infer.indexing import Indexer
+from jaxlint.infer.reading.indexing import Indexer
 from jaxlint.project.index import ProjectIndex
 from jaxlint.project.modules import Module
 from tests.lsp.edits import edited, edited_class

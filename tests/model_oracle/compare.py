@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jaxlint.infer.creation import UNSURE, creation_error
-from jaxlint.infer.evaluate import Evaluator
-from jaxlint.infer.reader import ModuleReader
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.reading.creation import UNSURE, creation_error
+from jaxlint.infer.reading.reader import ModuleReader
 from jaxlint.project.modules import Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role, Unflatten

@@ -14,7 +14,7 @@ from jaxlint_mypy.front import left_out
 
 from jaxlint import check_paths
 from jaxlint.config.settings import Settings
-from jaxlint.infer.events import CallMethod, Cross, Transformed
+from jaxlint.infer.evaluating.events import CallMethod, Cross, Transformed
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule
 from tests.mypy.corpus import PROGRAMS, write

@@ -1,0 +1,90 @@
+"""Results of functions whose annotation the body, or what a call passes, may show to be wrong."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from jaxlint.infer.known.evidence import contradicts
+from jaxlint.infer.known.values import Array, Container, FunctionValue, Instance, UnknownValue, Value, plain
+from jaxlint.syntax.expressions import Comprehension, DictDisplay, Display, Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxlint.infer.evaluating.evaluate import Evaluator
+    from jaxlint.project.resolution import FunctionSymbol
+    from jaxlint.symbols.outline import Parameter
+
+#: The containers that code can write out, and that cannot be hashed.
+_DISPLAYED = frozenset({"list", "dict", "set"})
+
+
+def names_plain_class(declared: Value) -> bool:
+    """Whether an ordinary class is declared of a result or of an item of it: a class that says little of a state."""
+    declared = plain(declared)
+    if isinstance(declared, Container) and declared.items is not None:
+        return any(names_plain_class(item) for item in declared.items)
+    return isinstance(declared, Instance) and not declared.cls.is_pytree
+
+
+def may_be_list(declared: Value, function: FunctionSymbol) -> bool:
+    """Whether a function of which an array is declared may return a list that it fills."""
+    if not isinstance(plain(declared), Array):
+        return False
+    row, units = function.declaration.at.row, function.module.outline.units
+    unit = units[bisect_right(units, row, key=lambda one: one.first) - 1]
+    return unit.first <= row <= unit.last and "append" in unit.calls
+
+
+def as_shown(declared: Value, function: FunctionValue) -> Value:
+    """The list, dict or set that is declared of a result; certainly one, where each `return` displays such a thing.
+
+    A method may be another one in a subclass.
+    """
+    if not isinstance(declared, Container) or not declared.declared or declared.kind not in _DISPLAYED:
+        return declared
+    if function.receiver is not None:
+        return declared
+    shown = [_displayed(value) for value in function.symbol.declaration.return_values]
+    is_certain = bool(shown) and all(kind == declared.kind for kind in shown)
+    return replace(declared, declared=False) if is_certain else declared
+
+
+def _displayed(value: Expr) -> str:
+    """The kind of container that an expression writes out."""
+    if isinstance(value, DictDisplay):
+        return "dict"
+    return value.kind if isinstance(value, (Display, Comprehension)) else ""
+
+
+def takes_another(
+    declared: Value, function: FunctionSymbol, parameters: Sequence[Parameter], given: Sequence[Value], of: Evaluator
+) -> bool:
+    """Whether a call gives an instance of another class than is annotated to a function that declares an instance.
+
+    Such a function takes all classes of a kind (train states of several scripts), and returns what it was given. What
+    is given may be another if that is unknown, and the module that calls has a class of the same name.
+    """
+    if not _holds_instance(declared):
+        return False
+    place = of.calls.notes.place
+    own = {} if place is None or place.module is function.module else place.module.outline.classes
+    for parameter, value in zip(parameters, given, strict=False):
+        if parameter.annotation is not None and isinstance(plain(value), (Instance, UnknownValue)):
+            expected = plain(of.own_parameter(function.declaration, parameter.name, function.module))
+            if isinstance(expected, Instance):
+                if contradicts(expected, value) or (
+                    isinstance(plain(value), UnknownValue) and expected.cls.name in own
+                ):
+                    return True
+    return False
+
+
+def _holds_instance(value: Value) -> bool:
+    value = plain(value)
+    if isinstance(value, Container):
+        return any(map(_holds_instance, value.items if value.items is not None else (value.element,)))
+    return isinstance(value, Instance)

@@ -1,0 +1,499 @@
+"""Evaluating calls: constructors, updates, methods, functions of the project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from jaxlint.infer.bodies.named_classes import NamedClasses
+from jaxlint.infer.bodies.purity import Effects
+from jaxlint.infer.calls.belied import as_shown, may_be_list, names_plain_class, takes_another
+from jaxlint.infer.calls.higher_order import HigherOrder
+from jaxlint.infer.calls.holding import Holding, keeps_return_value
+from jaxlint.infer.calls.known_functions import GIVE_SAME, KnownFunctions
+from jaxlint.infer.calls.local_calls import LocalCalls
+from jaxlint.infer.calls.method_calls import MethodCalls
+from jaxlint.infer.calls.passing import Passed, passed_by
+from jaxlint.infer.calls.stored_arguments import stored_parameters
+from jaxlint.infer.calls.tracers import handed_on
+from jaxlint.infer.evaluating.deferral import Deferral, forget_passed
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Event, KeywordValue
+from jaxlint.infer.evaluating.notes import Notes
+from jaxlint.infer.known.counting import is_swept
+from jaxlint.infer.known.deferred import Held, Values, known
+from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.evidence import contradicts
+from jaxlint.infer.known.values import (
+    UNKNOWN,
+    Array,
+    ClassObject,
+    Container,
+    FunctionValue,
+    Indexed,
+    Instance,
+    LocalFunctionValue,
+    Method,
+    Partial,
+    Scalar,
+    Symbolic,
+    UnknownValue,
+    Value,
+    as_instance,
+    binds_receiver,
+    holds_given,
+    is_function,
+    is_informative,
+    is_larger_array,
+    join,
+    known_entries,
+    of_jax,
+    plain,
+    traced,
+    worth_passing,
+)
+from jaxlint.infer.transforms.applied import Applied
+from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of
+from jaxlint.infer.transforms.transformed import TransformedFunctions
+from jaxlint.libraries import arrays
+from jaxlint.libraries.optimizers import OF_FUNCTIONS
+from jaxlint.libraries.transforms import TRANSFORMS
+from jaxlint.project.index import Key
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import AT, UPDATE_METHODS
+from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function, Parameter, names_by_position
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    container,
+    dotted,
+    last_name,
+    root,
+)
+
+if TYPE_CHECKING:
+    from jaxlint.syntax.statements import Body
+
+_MAX_OVERRIDES = 8
+
+
+class CallEvaluator(MethodCalls, LocalCalls, Holding):
+    """Evaluates calls for an `Evaluator`, and notes what happens in them."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.model = evaluator.model
+        evaluator.calls = self
+        self.notes = Notes()
+        self.transformed = TransformedFunctions(self.model)
+        self.higher_order = HigherOrder(self, evaluator)
+        self.known_functions = KnownFunctions(evaluator, self.notes)
+        self.deferral = Deferral(evaluator, self.notes)
+        self.effects = Effects(self.model)
+        #: Reads the body of a function for what it returns.
+        self.return_of: Callable[[FunctionSymbol, Value | None, dict[str, Value]], Value]
+        #: The statements of a function, or None if they cannot be read.
+        self.body_of: Callable[[FunctionSymbol], Body | None]
+        self.named_classes: NamedClasses
+        #: Keeps what a call passes for parameters without annotation.
+        self.note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]
+        #: Keeps what happens in a function that another one has returned, when it is called.
+        self.note_called: Callable[[FunctionSymbol, list[Event]], None]
+        #: The last call that made an instance of a pytree class, and what it gave to the parameters.
+        self.made: tuple[Call, PytreeClass, list[KeywordValue]] | None = None
+        self.calling = CallingFunctions()
+        #: The functions of other modules whose calls are listened to.
+        self.watched: frozenset[Key] = frozenset()
+        self._shared: dict[str, frozenset[str]] = {}
+        self._open = {}
+        self._stored: dict[Key, Mapping[str, str]] = {}
+
+    # -- calls ------------------------------------------------------------------------------
+
+    def call(self, call: Call, env: Environment) -> Value:
+        """What is known of the value of a call."""
+        func, receiver = self._callee(call.func, env)
+        if isinstance(func, Symbolic) and isinstance(func.symbol, External):
+            transform = TRANSFORMS.get(func.symbol.name)
+            if transform is not None and transform.runs:
+                result = self.higher_order.run(transform, call, env)
+                if result is not None:
+                    return result
+        if last_name(call.func) in EXPECTS_ERROR and dotted(call.func) is not None:
+            return self.expecting_error(call, env)
+        outer, self.notes.into_jit = self.notes.into_jit, self.higher_order.is_jitted(func)
+        values = Values([self.deferral.later(a.value, env) for a in call.args])
+        self.notes.into_jit = outer
+        if isinstance(call.func, Attribute):
+            self._note_method(call, call.func, func, receiver, values, env)
+        self.higher_order.note_traced(func, call, values, env)
+        result = self._apply(func, call, values, env)
+        forget_passed(call, env)
+        return self._hoped(receiver, call) if isinstance(func, UnknownValue) else result
+
+    def _callee(self, func: Expr, env: Environment) -> tuple[Value, Value]:
+        """What is called, and the receiver if it is a method."""
+        if isinstance(func, Attribute) and not (env.roots and dotted(func) in env.values):
+            receiver = self.evaluator.evaluate(func.value, env)
+            value = plain(self.evaluator.attribute_of(receiver, func.attr))
+            if isinstance(value, FunctionValue) and isinstance(func.value, Call):
+                value = self._inherited(value, func.value)
+            return value, receiver
+        return plain(self.evaluator.evaluate(func, env)), UNKNOWN
+
+    def _inherited(self, function: FunctionValue, held: Call) -> FunctionValue:
+        """A method that is found by `super()`: its receiver is the instance itself, of the class around the call."""
+        place = self.notes.place
+        owner, method = (None, None) if place is None else (place.owner, place.method)
+        if owner is None or method is None or not isinstance(held.func, Name) or held.func.id != "super" or held.args:
+            return function
+        own = self.evaluator.receiver(method, owner)
+        if own is None:
+            return function
+        if any(cls.mro[cls.mro.index(owner) :] != owner.mro for cls in self.model.subclasses(owner)):
+            return function  # another class may come next
+        return replace(function, receiver=own, inherited=True)
+
+    def _may_have_own_at(self, value: Value) -> bool:
+        """Whether something may be an instance of a visible class with an `at` of its own."""
+        place = self.notes.place
+        if place is None or self.notes.events is None or not isinstance(plain(value), UnknownValue):
+            return False
+        return self.model.sees_other(place.module, AT)
+
+    def _note_method(
+        self, call: Call, name: Attribute, func: Value, receiver: Value, values: Values, env: Environment
+    ) -> None:
+        """Note what the call of a method does to its receiver."""
+        self.notes.call_method(call, receiver)
+        if arrays.is_at_update(name):
+            array, indexed = name.value.value.value, plain(receiver)  # type: ignore[union-attr]
+            if isinstance(indexed, Indexed) and not self._may_have_own_at(indexed.array):
+                self.notes.update(call, array, indexed.array, f"at.{name.attr}", (), Values(()))
+        elif name.attr in MUTATING:
+            self.mutate(call.at, name.value, receiver, name.attr, values.held[0] if len(values) == 1 else UNKNOWN, env)
+        elif isinstance(func, UnknownValue) and isinstance(receiver, UnknownValue) and name.attr in UPDATE_METHODS:
+            if call.args and not call.positional:
+                self.notes.update(call, name.value, UNKNOWN, name.attr, call.args, values)
+
+    def mutate(self, at: object, held_expr: Expr, held: Value, how: str, value: Held, env: Environment) -> None:
+        """Note that what `held_expr` stands for is changed in place."""
+        if self.notes.active is None:
+            return
+        place = container(held_expr)
+        owner = None
+        with self.notes.muted():
+            if isinstance(place, Attribute):
+                owner = as_instance(self.evaluator.evaluate(place.value, env))
+            if isinstance(place, (Attribute, Name)):
+                held = self.evaluator.evaluate(place, env)
+            # a method of what is not known may be of the user's making, whatever it is called
+            outer = place if how not in MUTATING or isinstance(plain(held), (Container, Array)) else None
+            while isinstance(outer, Attribute) and not (owner is not None and owner.cls.is_pytree):
+                outer = container(outer.value)
+                owner = as_instance(self.evaluator.evaluate(outer.value, env)) if isinstance(outer, Attribute) else None
+                if owner is not None and owner.cls.is_pytree:
+                    place, how, held = outer, "attribute", self.evaluator.evaluate(outer, env)
+        self.notes.mutate(at, place, held, how, value, owner, env)
+
+    def assign_item(self, target: Subscript, how: str, env: Environment) -> None:
+        """Note that an item is assigned; an item of an item of an array is one of the array, too."""
+        if self.notes.active is None:
+            return
+        held: Expr = target.value
+        with self.notes.muted():
+            receiver = plain(self.evaluator.evaluate(held, env))
+            while isinstance(receiver, UnknownValue) and isinstance(held, Subscript):
+                held = held.value
+                outer = plain(self.evaluator.evaluate(held, env))
+                receiver = outer if isinstance(outer, Array) else receiver
+            owner = as_instance(self.evaluator.evaluate(held.value, env)) if isinstance(held, Attribute) else None
+            start = as_instance(self.evaluator.evaluate(root(held), env))
+            index = plain(self.evaluator.evaluate(target.index, env))
+        if isinstance(receiver, Array) and isinstance(index, Scalar) and index.kind == "str":
+            return  # what is asked for by a string is no array, whatever an annotation says
+        self.notes.assign_item(target, held, receiver, how, owner, start is not None and start.refilled)
+
+    def _apply(self, func: Value, call: Call, values: Values, env: Environment) -> Value:
+        match func:
+            case ClassObject():
+                return self._construct(func, call, values)
+            case FunctionValue():
+                self._train_state(func, call, values)
+                self._own_update(func, call, values)
+                result = self.returned(func, passed_by(call, values, func.applied))
+                if isinstance(plain(result), UnknownValue) and func.symbol.full_name in GIVE_SAME and values:
+                    result = plain(values[0])  # what an installed library is read to do is less than what is known
+                if func.receiver is None:
+                    result = self._compiled(func, func.symbol.declaration, result, call, values)
+                return self.higher_order.returned(func, result, values)
+            case LocalFunctionValue(function=function, applied=applied):
+                tells = any(is_informative(v) or is_larger_array(v) for v in values) and not call.has_star
+                taken = passed_by(call, values, applied).in_order(function.declaration.parameters) if tells else None
+                result = self.run(function, taken)
+                if isinstance(function.node, Lambda):
+                    result = self._compiled(func, function.declaration, result, call, values)
+                return self.higher_order.returned(func, result, values)
+            case Partial(function=function, args=args):
+                merged = Call(call.at, call.func, (*args, *call.args))
+                return self._apply(function, merged, Values([*func.values, *values.held]), env)
+            case Method(receiver=receiver, name=name):
+                return handed_on(func, call, values, self._method(receiver, name, call, values, env))
+            case Symbolic(symbol=External(name=name)):
+                transform = TRANSFORMS.get(name)
+                if transform is not None and not transform.runs:
+                    return self.higher_order.apply(transform, call, values, env)
+                if name in OF_FUNCTIONS:
+                    return self.higher_order.optimizer(call, values)
+                return handed_on(func, call, values, self.known_functions.call(name, call, values, env))
+        return UNKNOWN
+
+    def _compiled(
+        self, func: FunctionValue | LocalFunctionValue, function: Function, result: Value, call: Call, values: Values
+    ) -> Value:
+        """The result of a function that `jax.jit` compiles: its arrays are arrays of jax, whoever only hopes so.
+
+        If it is given arrays and numbers, all are arrays inside. Without that it is `result`.
+        """
+        if function.returns is not None:  # other modules see no more of it (`jaxlint.symbols.bodies`)
+            certain = of_jax(result)
+            return result if certain == result or not self._jitted(func, function) else certain
+        if not isinstance(result, (UnknownValue, Container)) or is_informative(result) or call.has_star or not values:
+            return result
+        applied = self._jitted(func, function)
+        if not applied or any(a.static_argnums != () or a.static_argnames != () for a in applied):
+            return result
+        given = [traced(value) for value in values]
+        if not all(isinstance(value, Array) for value in given):
+            return result
+        with self.notes.muted():
+            if isinstance(func, LocalFunctionValue):
+                return traced(self.run(func.function, given[: len(call.positional)]))
+            if not all(self._keeps_return_value(d, func.symbol) for d in function.decorators):
+                return result
+            count = len(call.positional)
+            names = function.positional[:count]
+            keywords = [a.keyword or "" for a in call.args[count:]]
+            passed = {**dict(zip(names, given, strict=False)), **dict(zip(keywords, given[count:], strict=True))}
+            return traced(self.return_of(func.symbol, None, passed))
+
+    def _jitted(self, func: FunctionValue | LocalFunctionValue, function: Function) -> tuple[Applied, ...]:
+        """All that is applied to a function, if `jax.jit` is among it, else nothing."""
+        target = self.higher_order.target(func)
+        if target is None or function.is_generator or function.is_async:
+            return ()
+        return target.applied if any(a.transform.name == "jax.jit" for a in target.applied) else ()
+
+    def _has_no_effect(self, symbol: FunctionSymbol) -> bool:
+        body = self.body_of(symbol)
+        return body is not None and self.effects.has_none(body, symbol.module, symbol.declaration.inner_scope)
+
+    def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
+        callee = self.model.callees.of_decorator(decorator, function.module, function.declaration.scope)
+        if callee is not None and keeps_return_value(callee.name):
+            return True
+        return callee is None and self.passes_on(decorator, function)
+
+    def _construct(self, cls: ClassObject, call: Call, values: Values) -> Value:
+        model = cls.cls
+        if model.is_pytree:
+            given = self._bind(model, call, values)
+            self.notes.construct(call, cls, given)
+            self.made = call, model, given
+        if "__new__" in model.symbol.declaration.methods:
+            return UNKNOWN
+        return Instance(model, cls.exact, refilled=True, held=self.held(model, call, values))
+
+    def shared_variables(self, module: Module) -> frozenset[str]:
+        """The variables that functions of a module assign though they are not their own (`global`, `nonlocal`)."""
+        if module.path not in self._shared:
+            scopes = module.outline.scopes.values()
+            self._shared[module.path] = frozenset([name for scope in scopes for name in scope.is_global])
+        return self._shared[module.path]
+
+    def stored_parameters(self, cls: PytreeClass) -> Mapping[str, str]:
+        """The fields that hold what the constructor of a class is given, as it is, by the names of its parameters."""
+        key = cls.symbol.key
+        if key not in self._stored:
+            self._stored[key] = stored_parameters(cls, self.evaluator)
+        return self._stored[key]
+
+    def arrays_given(self, call: Call) -> dict[str, Array]:
+        """The arrays, known as such, that `call`, which was just evaluated, has put into leaves of an instance."""
+        if self.made is None or self.made[0] is not call:
+            return {}
+        _, cls, given = self.made
+        stored = self.stored_parameters(cls)
+        found: dict[str, Array] = {}
+        for one in given:
+            field = cls.field(stored.get(one.name, ""))
+            if field is not None and field.role is Role.LEAF:
+                value = plain(one.value)
+                if isinstance(value, Array) and not value.declared:
+                    found[field.name] = value
+        return found
+
+    def made_with(self, call: Call, cls: PytreeClass, env: Environment) -> dict[str, Value] | None:
+        """What a constructor call gives to the parameters; None if another function is called, or that is not seen."""
+        with self.notes.muted():
+            func = plain(self.evaluator.evaluate(call.func, env))
+            if not isinstance(func, ClassObject) or func.cls is not cls or call.has_star:
+                return None
+            values = Values([self.evaluator.evaluate(a.value, env) for a in call.args])
+            return {given.name: given.value for given in self._bind(cls, call, values)}
+
+    def _bind(self, cls: PytreeClass, call: Call, values: Values) -> list[KeywordValue]:
+        """The arguments of a constructor call, by parameter name."""
+        parameters = cls.constructor()
+        if parameters is None or any(a.star == "*" for a in call.args):
+            positional: list[str] = []
+        else:
+            positional = names_by_position(parameters)
+        out: list[KeywordValue] = []
+        index = 0
+        for arg, held in zip(call.args, values.held, strict=True):
+            if arg.keyword is not None:
+                out.append(KeywordValue(arg.keyword, arg.at, held))
+            elif not arg.star:
+                if index < len(positional):
+                    out.append(KeywordValue(positional[index], arg.at, held))
+                index += 1
+            elif arg.star == "**":
+                out += [KeywordValue(k, arg.at, v) for k, v in (known_entries(known(held)) or {}).items()]
+        return out
+
+    def returned(self, function: FunctionValue, passed: Passed | None = None) -> Value:
+        """What calling a function of the project returns, by its annotation or its body.
+
+        What is `passed` for parameters without annotation is taken for them.
+        """
+        passed = passed or Passed([], {})
+        result = self._returned(function, passed)
+        overrides = self._overrides(function)
+        if overrides is None:
+            return UNKNOWN
+        declared = function.symbol.declaration.returns is not None
+        for override in overrides:
+            other = self._returned(override, passed)
+            if declared and override.symbol.declaration.returns is None and isinstance(plain(other), UnknownValue):
+                continue  # what the method that it overrides says holds for it, too
+            result = join(result, other)
+        return Container("awaitable", (result,)) if function.symbol.declaration.is_async else result
+
+    def result(self, function: Value, positional: list[Value]) -> Value:
+        """What something returns that may be a function and that something else calls with `positional`."""
+        return self.higher_order.result(function, positional)
+
+    def returned_for(self, function: FunctionValue, positional: list[Value]) -> Value:
+        """What a function returns that is called with `positional`."""
+        return self.returned(function, Passed(positional, {}))
+
+    def _overrides(self, function: FunctionValue) -> list[FunctionValue] | None:
+        """The methods of subclasses that may be called instead; None if they are many."""
+        receiver = plain(function.receiver) if function.receiver is not None else None
+        if not isinstance(receiver, (Instance, ClassObject)) or receiver.exact or function.inherited:
+            return []
+        name = function.symbol.declaration.name
+        classes = self.model.overriding(receiver.cls, name, _MAX_OVERRIDES)
+        if classes is None:
+            return None
+        found: list[FunctionValue] = []
+        for cls in classes:
+            declaration = cls.module.outline.functions[cls.symbol.declaration.methods[name][-1]]
+            found.append(FunctionValue(FunctionSymbol(cls.module, declaration), type(receiver)(cls, False)))
+        return found
+
+    def _returned(self, function: FunctionValue, passed: Passed) -> Value:
+        declaration = function.symbol.declaration
+        module = function.symbol.module
+        if not all(self._keeps_return_value(d, function.symbol) for d in declaration.decorators):
+            return UNKNOWN
+        owner = self._owner(function)
+        if declaration.returns is not None:
+            self._read_with(function, passed)
+            value = self.evaluator.promises.returned(declaration, module, owner)
+            receiver = plain(function.receiver) if function.receiver is not None else None
+            if isinstance(receiver, ClassObject) and receiver.exact and is_stub(module):
+                return Instance(receiver.cls, exact=True, refilled=True)  # TrainState.create
+            if names_plain_class(value) or may_be_list(value, function.symbol):
+                if contradicts(value, self.return_of(function.symbol, function.receiver, {})):
+                    return UNKNOWN
+            if value is UNKNOWN and declaration.parameters:
+                return self.same_as_given(function.symbol, self._taking(function), passed.positional)
+            if takes_another(value, function.symbol, self._taking(function), passed.positional, self.evaluator):
+                return UNKNOWN
+            return self._swept(value, function, passed) if isinstance(value, Scalar) else as_shown(value, function)
+        return self._read_with(function, passed)
+
+    def _swept(self, declared: Scalar, function: FunctionValue, passed: Passed) -> Value:
+        """The number that a function says it returns; whether it computes that from what a loop counts."""
+        given = zip(self._taking(function), passed.positional, strict=False)
+        numbers = {parameter.name: value for parameter, one in given if is_swept(value := plain(one))}
+        if not numbers or not self._has_no_effect(function.symbol):
+            return declared
+        computed = self._computed(function, numbers, passed)
+        return computed if is_swept(computed) else declared
+
+    def _computed(self, function: FunctionValue, given: dict[str, Value], passed: Passed) -> Value:
+        """What a function without effects makes of numbers, and of the defaults of what it is not given."""
+        declaration, module = function.symbol.declaration, function.symbol.module
+        told = [n for n, v in given.items() if isinstance(v, Scalar) or is_larger_array(v) or is_informative(v)]
+        bound = {name: given[name] for name in told}
+        for name, default in passed.left_out(self._after_receiver(function)):
+            if isinstance(default, Constant):
+                bound[name] = self.evaluator.static(Placed(default, module, declaration.scope))
+        return self.return_of(function.symbol, function.receiver, bound)
+
+    def _taking(self, function: FunctionValue) -> list[Parameter]:
+        """The parameters that take the positional arguments of a call."""
+        return [p for p in self._after_receiver(function) if p.kind == "positional"]
+
+    def _after_receiver(self, function: FunctionValue) -> Sequence[Parameter]:
+        """The parameters of a function without the one that is its receiver."""
+        declaration = function.symbol.declaration
+        return declaration.parameters[binds_receiver(declaration, function.receiver) :]
+
+    def _read_with(self, function: FunctionValue, passed: Passed) -> Value:
+        """Read the body with what is passed for the parameters that have no annotation."""
+        declaration = function.symbol.declaration
+        parameters = self._after_receiver(function)
+        bound: dict[str, Value] = {}
+        positional = [p for p in parameters if p.kind == "positional"]
+        for index, parameter in enumerate(positional[: len(passed.positional)]):
+            if parameter.annotation is None or self.says_nothing(parameter, function.symbol):
+                bound[parameter.name] = plain(passed.positional[index])
+        for parameter in parameters:
+            if parameter.name in passed.keywords and parameter.annotation is None:
+                bound[parameter.name] = plain(known(passed.keywords[parameter.name]))
+            if parameter.kind in ("*", "**"):
+                bound |= passed.beyond(parameters)
+        self.note_passed(function.symbol, bound, parameters if passed.has_star else ())
+        if any(map(is_swept, bound.values())) and self._has_no_effect(function.symbol):
+            return self._computed(function, bound, passed)
+        larger = {name: value for name, value in bound.items() if is_larger_array(value)}
+        bound = worth_passing(bound)
+        for name, default in passed.left_out(parameters) if bound else ():
+            with self.notes.muted():
+                value = plain(self.evaluator.static(Placed(default, function.symbol.module, declaration.scope)))
+            bound |= {name: value} if is_function(value) else {}
+        if larger and calls_one_of(self.model.project_index.pytree_class_names, function.symbol):
+            bound |= larger  # one may go into a static field
+        if declaration.returns is not None and not bound:
+            if function.receiver is None or not holds_given(plain(function.receiver)):
+                return UNKNOWN
+        return self.return_of(function.symbol, function.receiver, bound)
+
+    def _owner(self, function: FunctionValue) -> PytreeClass | None:
+        receiver = plain(function.receiver) if function.receiver is not None else None
+        return receiver.cls if isinstance(receiver, (Instance, ClassObject)) else None

@@ -1,0 +1,183 @@
+"""What other modules pass to the functions of a module, for parameters without annotation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from jaxlint.infer.known.values import (
+    UNKNOWN,
+    Array,
+    Choice,
+    ClassObject,
+    Container,
+    FunctionValue,
+    Instance,
+    Scalar,
+    Value,
+    is_informative,
+    joined,
+    plain,
+)
+from jaxlint.project.index import Key, TracedBy
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.symbols.names_used import NamesUsed
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.paths import is_test_file
+
+#: Of how many modules the calls are read for one module.
+_MOST_HOMES = 8
+
+_TESTS = frozenset({"test", "tests", "testing"})
+#: What the calls in a module pass for the parameters of a function; None where they do not agree, or nothing is known.
+Told = Mapping[str, "Value | None"]
+
+
+class Listener(Protocol):
+    """Reads the calls of functions of other modules (`infer.reading.reader.ModuleReader`)."""
+
+    def listen(self, module: Module, functions: Sequence[FunctionSymbol], names: Collection[str]) -> dict[Key, Told]:
+        """What a module passes to functions that it calls by some names."""
+
+    def passing(self, module: Module) -> Mapping[Key, TracedBy]:
+        """The classes of what a module passes to transformed functions."""
+
+
+class CallsElsewhere:
+    """Asks the modules that import a module what they pass to its functions."""
+
+    def __init__(self, model: PytreeModel, listener: Callable[[], Listener]) -> None:
+        self.model = model
+        self._listener = listener
+        self._around: dict[str, Sequence[Module]] = {}
+        self._passing: dict[str, Mapping[Key, TracedBy]] = {}
+
+    def passed(self, functions: Iterable[FunctionSymbol], module: Module) -> dict[Key, dict[str, Value]]:
+        """What all calls of functions of a module in other modules agree on, by function and parameter."""
+        wanted: dict[str, list[FunctionSymbol]] = {}
+        for symbol in functions:
+            for home in self._calling(symbol):
+                wanted.setdefault(home.path, []).append(symbol)
+        told: dict[Key, list[Told]] = {}
+        for home in self._homes(module):
+            here = wanted.get(home.path)
+            if here:
+                names = {called_as(symbol) for symbol in here}
+                for key, one in self._listener().listen(home, here, names).items():
+                    told.setdefault(key, []).append(one)
+        agreed = {key: _agreed(several) for key, several in told.items()}
+        return {key: found for key, found in agreed.items() if any(map(is_informative, found.values()))}
+
+    def passing(self, cls: PytreeClass, checked: Module | None) -> TracedBy | None:
+        """A transformed function to which a module passes instances that knows the module of their class."""
+        homes = [home for home in self._homes(cls.module) if home is not checked]
+        for home in homes if len(homes) <= _MOST_HOMES else ():
+            if home.path not in self._passing:
+                self._passing[home.path] = self._listener().passing(home)
+            if cls.symbol.key in self._passing[home.path]:
+                return self._passing[home.path][cls.symbol.key]
+        return None
+
+    def named(self, names: Collection[str], module: Module) -> set[str]:
+        """Those of some names of functions of a module that the modules which may call them know of."""
+        return {name for name in names if any(name in home.names_used.known for home in self._homes(module))}
+
+    def _calling(self, symbol: FunctionSymbol) -> Sequence[Module]:
+        """The modules that may call a function; none if they are many, or if one puts something else in its place."""
+        name, module = called_as(symbol), symbol.module
+        owner = (symbol.declaration.owner or "").rpartition(".")[2]
+        found: list[Module] = []
+        for home in self._homes(module):
+            used = home.names_used
+            if name in used.attributes_set:
+                return []
+            if name in used.known and (owner in used.known if owner else _has(name, module, used)):
+                found.append(home)
+        return found if len(found) <= _MOST_HOMES else []
+
+    def _homes(self, module: Module) -> Sequence[Module]:
+        """The modules that may get functions of a module: those that import it, or a package that hands them on.
+
+        What tests pass is no evidence: they call with what is at hand.
+        """
+        if module.path not in self._around:
+            found: list[Module] = []
+            seen = {module.path}
+            pending = [module]
+            while pending:
+                current = pending.pop(0)
+                for other in self.model.importers(current):
+                    if other.path not in seen and not _is_test(other):
+                        seen.add(other.path)
+                        found.append(other)
+                        if other.is_package or other.names_used.has_star_imports:
+                            pending.append(other)
+            self._around[module.path] = found
+        return self._around[module.path]
+
+
+def called_as(symbol: FunctionSymbol) -> str:
+    """By which name a function is called; a constructor by that of its class."""
+    function = symbol.declaration
+    is_constructor = function.owner is not None and function.name == "__init__"
+    return (function.owner or "").rpartition(".")[2] if is_constructor else function.name
+
+
+def _has(name: str, module: Module, used: NamesUsed) -> bool:
+    """Whether who uses these names has a function of a module by its name, or by that of its module or of a package."""
+    packages = module.name.split(".")
+    return (
+        used.has_star_imports
+        or name in used.imported
+        or not used.imported.isdisjoint(packages)
+        or not used.modules.isdisjoint(packages)
+    )
+
+
+def _is_test(module: Module) -> bool:
+    """Whether a module is part of the tests of a project."""
+    folders = {*module.name.split(".")[:-1], os.path.basename(os.path.dirname(module.path))}
+    return is_test_file(module.path) or not folders.isdisjoint(_TESTS)
+
+
+def _agreed(several: list[Told]) -> dict[str, Value]:
+    """What is passed for each parameter, if all who pass something for it pass the same."""
+    names = dict.fromkeys(name for one in several for name in one)
+    found: dict[str, Value] = {}
+    for name in names:
+        values = [one[name] for one in several if name in one]
+        known = [value for value in values if value is not None]
+        if len(known) == len(values) and are_alike(known):
+            found[name] = carried(joined(known))
+    return found
+
+
+def are_alike(values: Iterable[Value]) -> bool:
+    """Whether some values count as the same: instances of one class, or values of one kind."""
+    kinds = {cls if (cls := getattr(value, "cls", None)) is not None else type(value) for value in values}
+    return len(kinds) == 1
+
+
+def carried(value: Value) -> Value:
+    """What of a value holds in another module: functions with the variables around them are left behind."""
+    value = plain(value)
+    match value:
+        case Container(items=tuple(items)):
+            return Container(value.kind, tuple(map(carried, items)), UNKNOWN, value.keys, value.declared)
+        case Container(element=element):
+            return Container(value.kind, None, carried(element), value.keys, value.declared)
+        case Instance(held=held):
+            return replace(value, held=tuple((name, carried(one)) for name, one in held)) if held else value
+        case Choice(options=options):
+            return joined(list(map(carried, options)))
+        case ClassObject() | Array() | Scalar():
+            return value
+        case FunctionValue(receiver=None, symbol=FunctionSymbol(declaration=Function(scope=""))):
+            return FunctionValue(value.symbol)
+    return UNKNOWN

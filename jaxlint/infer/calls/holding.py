@@ -1,0 +1,178 @@
+"""What calls hand on: to the attributes of ordinary classes, and through functions that say nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from jaxlint.infer.evaluating.events import KeywordValue
+from jaxlint.infer.evaluating.notes import Notes
+from jaxlint.infer.known.deferred import Values
+from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.values import (
+    UNKNOWN,
+    Container,
+    FunctionValue,
+    Instance,
+    UnknownValue,
+    Value,
+    element_of,
+    plain,
+    worth_passing,
+)
+from jaxlint.libraries.transforms import CONTEXT_MANAGER, TRANSFORMS, WRAPPERS, Returns
+from jaxlint.project.index import Key
+from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.symbols.outline import Assignment, Binding, Function, Parameter
+from jaxlint.syntax.expressions import Call, Expr, Name
+from jaxlint.syntax.statements import Body, FunctionDefinition, Return, assigned_names, bound_once, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jaxlint.infer.evaluating.evaluate import Evaluator
+
+
+class Holding:
+    """Tells what calls hand on; an evaluator of calls does."""
+
+    evaluator: Evaluator
+    model: PytreeModel
+    notes: Notes
+    body_of: Callable[[FunctionSymbol], Body | None]
+    note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]
+    #: The functions of other modules whose calls are listened to.
+    watched: frozenset[Key]
+    #: Whether the names of modules leave open, as annotations, what something is.
+    _open: dict[tuple[str, str], bool]
+
+    def stored_parameters(self, cls: PytreeClass) -> Mapping[str, str]:
+        """The fields that hold what the constructor of a class is given, as it is, by the names of its parameters."""
+        raise NotImplementedError
+
+    def returned(self, function: FunctionValue) -> Value:
+        """What calling a function of the project returns."""
+        raise NotImplementedError
+
+    def _bind(self, cls: PytreeClass, call: Call, values: Values) -> list[KeywordValue]:
+        raise NotImplementedError
+
+    def note_passed(self, function: FunctionSymbol, bound: dict[str, Value], unclear: Sequence[Parameter]) -> None:
+        """Note what a call passes to a function that is read; a star leaves unclear which parameters it fills."""
+        place, notes = self.notes.place, self.notes
+        if place is None or not notes.tells_calls:
+            return
+        if function.key in self.watched and not notes.expected:
+            self.note_call(function, {p.name: UNKNOWN for p in unclear} or bound, place.function)
+        elif bound and function.module is place.module:
+            self.note_call(function, bound, place.function)
+
+    def held(self, cls: PytreeClass, call: Call, values: Values) -> tuple[tuple[str, Value], ...]:
+        """What an ordinary class of the module being read is given for its attributes by a call."""
+        place = self.notes.place
+        if cls.is_pytree or place is None or not call.args or call.has_star:
+            return ()
+        init = cls.custom_init() if self.watched or cls.module is place.module else None
+        is_watched = init is not None and (cls.module.path, init.qualname) in self.watched and not self.notes.expected
+        if cls.module is not place.module and not is_watched:
+            return ()
+        stored = self.stored_parameters(cls)
+        given = {one.name: plain(one.value) for one in self._bind(cls, call, values) if one.name in stored}
+        if init is not None and (self.notes.events is not None or is_watched) and self.notes.tells_calls:
+            self.note_call(FunctionSymbol(cls.module, init), given, place.function)
+        return tuple((stored[name], value) for name, value in sorted(worth_passing(given).items()))
+
+    def entered(self, expr: Expr, env: Environment) -> Value:
+        """What `with expr as target` gives to the target, as far as functions of the project tell."""
+        if not isinstance(expr, Call):
+            return UNKNOWN
+        with self.notes.muted():
+            manager = plain(self.evaluator.evaluate(expr, env))
+            if isinstance(manager, Instance):
+                found = None if manager.cls.is_pytree else manager.cls.method("__enter__")
+                if found is None or is_stub(found[0].module):
+                    return UNKNOWN
+                return self.returned(FunctionValue(FunctionSymbol(found[0].module, found[1]), manager))
+            func = plain(self.evaluator.evaluate(expr.func, env))
+        if not isinstance(func, FunctionValue) or not isinstance(manager, Container):
+            return UNKNOWN
+        declaration, module = func.symbol.declaration, func.symbol.module
+        names = [self.model.resolver.resolve(d, module, declaration.scope) for d in declaration.decorators]
+        return element_of(manager) if External(CONTEXT_MANAGER) in names else UNKNOWN
+
+    def same_as_given(self, function: FunctionSymbol, parameters: Sequence[Parameter], given: Sequence[Value]) -> Value:
+        """What a function is given for the parameter that is annotated like its result, with a `TypeVar`."""
+        returns = function.declaration.returns
+        if not isinstance(returns, Name):
+            return UNKNOWN
+        same = [
+            value
+            for parameter, value in zip(parameters, given, strict=False)
+            if isinstance(parameter.annotation, Name) and parameter.annotation.id == returns.id
+        ]
+        symbol = self.model.resolver.resolve(returns, function.module, function.declaration.scope) if same else None
+        made = symbol.assignment.value if isinstance(symbol, ValueSymbol) else None
+        if len(same) != 1 or not isinstance(symbol, ValueSymbol) or not isinstance(made, Call):
+            return UNKNOWN
+        maker = self.model.resolver.resolve(made.func, symbol.module, symbol.scope)
+        return same[0] if maker == External("typing.TypeVar") else UNKNOWN
+
+    def says_nothing(self, parameter: Parameter, function: FunctionSymbol) -> bool:
+        """Whether the annotation of a parameter leaves open what it is: `Any`, or a `TypeVar` that is not bound."""
+        annotation = parameter.annotation
+        if type(annotation) is not Name or parameter.default is not None:
+            return False
+        place = (function.module.path, annotation.id)
+        known = self._open.get(place)
+        if known is None:
+            bindings = function.module.outline.module_scope.bindings.get(annotation.id, ())
+            may_be = annotation.id == "Any" or any(map(_may_be_type_variable, bindings))
+            declared = self.evaluator.own_parameter(function.declaration, parameter.name, function.module)
+            known = self._open[place] = may_be and isinstance(declared, UnknownValue)
+        return known
+
+    def passes_on(self, decorator: Expr, function: FunctionSymbol) -> bool:
+        """Whether a decorator of the project replaces a function by one that calls it with all that it is given."""
+        if not isinstance(decorator, Name):
+            return False
+        symbol = self.model.resolver.resolve(decorator, function.module, function.declaration.scope)
+        if not isinstance(symbol, FunctionSymbol) or len(symbol.declaration.parameters) != 1:
+            return False
+        if symbol.declaration.decorators or len(symbol.declaration.return_values) != 1:
+            return False
+        body, (returned,) = self.body_of(symbol) or (), symbol.declaration.return_values
+        wrappers = [s for s in body if isinstance(s, FunctionDefinition)]
+        if len(wrappers) != 1 or not isinstance(returned, Name) or returned.id != wrappers[0].name:
+            return False
+        return _calls_with_all(symbol.declaration.parameters[0].name, wrappers[0].body)
+
+
+def _may_be_type_variable(binding: Binding) -> bool:
+    """Whether a name may be that of a `TypeVar`."""
+    return isinstance(binding, Assignment) and isinstance(binding.value, Call)
+
+
+def keeps_return_value(name: str) -> bool:
+    """Whether a decorator leaves what the function returns alone."""
+    transform = TRANSFORMS.get(name)
+    if transform is not None:
+        return transform.returns is Returns.SAME
+    return name in WRAPPERS or name.startswith(("typing.", "functools."))
+
+
+def _calls_with_all(name: str, body: Body) -> bool:
+    """Whether the body of a function returns what `name(*args, **kwargs)` does, and changes neither."""
+    bound = bound_once(body)
+    results = [s.value for s in walk(body, nested=False) if isinstance(s, Return)]
+    for result in results:
+        call = bound.get(result.id) if isinstance(result, Name) else result
+        if not isinstance(call, Call) or not isinstance(call.func, Name) or call.func.id != name:
+            return False
+        if [a.star for a in call.args] not in (["*"], ["*", "**"]):
+            return False
+        if any(not isinstance(a.value, Name) or a.value.id in assigned_names(body) for a in call.args):
+            return False
+    return bool(results)

@@ -1,0 +1,242 @@
+"""Calls of methods: of instances, containers and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from jaxlint.infer.calls.higher_order import HigherOrder
+from jaxlint.infer.calls.known_functions import full_reduction, updated
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import KeywordValue
+from jaxlint.infer.evaluating.notes import Notes, keyword_values
+from jaxlint.infer.known.deferred import Values
+from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.values import (
+    UNKNOWN,
+    Array,
+    ClassObject,
+    Container,
+    FunctionValue,
+    Indexed,
+    Instance,
+    Scalar,
+    Selection,
+    UnknownValue,
+    Value,
+    as_instance,
+    binds_receiver,
+    element_of,
+    join,
+    joined,
+    plain,
+    without_none,
+)
+from jaxlint.libraries import arrays
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.missing_members import misses_attribute
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import COPYING_NAMES, SELECTION_CHOICES, SELECTION_COPIES
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name
+
+if TYPE_CHECKING:
+    pass
+
+
+class MethodCalls:
+    """Evaluates calls of methods; an evaluator of calls does."""
+
+    evaluator: Evaluator
+    model: PytreeModel
+    notes: Notes
+    higher_order: HigherOrder
+    #: The last call that made an instance of a pytree class, and what it gave to the parameters.
+    made: tuple[Call, PytreeClass, list[KeywordValue]] | None
+
+    def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
+        raise NotImplementedError
+
+    def _overrides(self, function: FunctionValue) -> list[FunctionValue] | None:
+        raise NotImplementedError
+
+    def _has_no_effect(self, symbol: FunctionSymbol) -> bool:
+        raise NotImplementedError
+
+    def _train_state(self, func: FunctionValue, call: Call, values: Values) -> None:
+        """`TrainState.apply_gradients` and `create` hand their other keywords on to `replace` and the constructor."""
+        name = func.symbol.declaration.name
+        receiver = plain(func.receiver) if func.receiver is not None else None
+        if not is_stub(func.symbol.module):
+            return
+        if name == "apply_gradients" and isinstance(receiver, Instance):
+            pairs = [(a, v) for a, v in zip(call.args, values.held, strict=True) if a.keyword != "grads"]
+            base = call.func.value if isinstance(call.func, Attribute) else None
+            self.notes.update(call, base, receiver, name, tuple(a for a, _ in pairs), Values([v for _, v in pairs]))
+        elif name == "create" and isinstance(receiver, ClassObject):
+            given = keyword_values(call.args, values)
+            self.notes.construct(call, receiver, given, by_create=True)
+            self.made = call, receiver.cls, given
+
+    def _own_update(self, func: FunctionValue, call: Call, values: Values) -> None:
+        """A function of the user's that returns a copy with changes of its receiver, or of what it is given."""
+        if self.notes.active is None or is_stub(func.symbol.module):
+            return
+        declaration = func.symbol.declaration
+        receiver = plain(func.receiver) if func.receiver is not None else None
+        overrides = self._overrides(func)
+        if overrides is None:
+            return
+        by = None if overrides else func.symbol
+        if isinstance(receiver, Instance) and isinstance(call.func, Attribute):
+            if all(self._keeps_return_value(d, func.symbol) for d in declaration.decorators):
+                if all(map(self._copies_receiver, (func, *overrides))):
+                    self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()), by=by)
+                    return
+        passed = {} if call.has_star else self._passed_instances(func, call, values)
+        copied = self._copied_parameter(func, passed)
+        if copied is None or any(self._copied_parameter(method, passed) != copied for method in overrides):
+            return
+        index, cls = copied
+        beside = any(isinstance(value, Display) for value in func.symbol.declaration.return_values)
+        if call.has_star or index >= len(call.positional):
+            return
+        given = values[index]
+        instance = Instance(cls) if isinstance(given, UnknownValue) else as_instance(given)
+        if instance is not None and cls in instance.cls.mro:
+            base = call.positional[index]
+            self.notes.update(call, base, instance, declaration.name, (), Values(()), beside=beside, by=by)
+
+    def _copies_receiver(self, method: FunctionValue) -> bool:
+        """Whether a bound method returns a copy of its receiver with changes, and does not change it."""
+        cls, symbol = plain(method.receiver).cls, method.symbol  # type: ignore[union-attr, arg-type]
+        updating = self.model.updating_methods
+        if updating.updates(cls, symbol.declaration, symbol.module):
+            return True
+        return updating.constructs(cls, symbol.declaration, symbol.module) and self._has_no_effect(symbol)
+
+    def _passed_instances(self, func: FunctionValue, call: Call, values: Values) -> dict[str, PytreeClass]:
+        """The classes of the instances that a call passes for parameters without annotation."""
+        declaration = func.symbol.declaration
+        own = declaration.parameters[binds_receiver(declaration, func.receiver) :]
+        bare = [(p.name, index) for index, p in enumerate(own[: len(call.positional)]) if p.annotation is None]
+        given = ((name, as_instance(values[index])) for name, index in bare)
+        return {name: instance.cls for name, instance in given if instance is not None}
+
+    def _copied_parameter(
+        self, func: FunctionValue, passed: Mapping[str, PytreeClass]
+    ) -> tuple[int, PytreeClass] | None:
+        """Of which argument a function returns a copy with changes, and does nothing else; and the class of that."""
+        symbol = func.symbol
+        found = self.model.updating_methods.copied_parameter(
+            symbol.declaration, symbol.module, self.model.class_of_symbol, passed
+        )
+        if found is None or func.applied or not self._has_no_effect(symbol):
+            return None
+        target = self.higher_order.target(func)
+        bound = 0 if target is None else target.bound
+        return symbol.declaration.parameters.index(found[0]) - bound, found[1]
+
+    def _method(self, receiver: Value, name: str, call: Call, values: Values, env: Environment) -> Value:
+        if isinstance(receiver, Instance):
+            if name in ("__setattr__", "__delattr__") and isinstance(call.func, Attribute):
+                how = "setattr" if name == "__setattr__" else "delete"
+                attr = call.args[0].value if call.args else None
+                literal = attr.value if isinstance(attr, Constant) and isinstance(attr.value, str) else ""
+                value = values[1] if len(values) > 1 else UNKNOWN
+                if not (isinstance(call.func.value, Call) and dotted(call.func.value.func) == "super"):
+                    self.notes.assign_attribute(call.at, call.func.value, receiver, literal, how, value, env)
+                return Scalar("NoneType")
+            base = call.func.value if isinstance(call.func, Attribute) else None
+            if name == "select":
+                return UNKNOWN if base is None else Selection(receiver, base)
+            if name == receiver.cls.framework.replace_method:
+                self.notes.update(call, base, receiver, name, call.args, values)
+                return receiver
+            if _is_false(call.keyword("inplace")):
+                self.notes.update(call, base, receiver, name, (), Values(()))
+            return receiver
+        if isinstance(receiver, Selection):
+            if name in SELECTION_COPIES:
+                self.notes.update(call, receiver.base, receiver.tree, f"select.{name}", (), Values(()))
+                return UNKNOWN if call.keyword("keep_selected") or call.keyword("and_select") else receiver.tree
+            return receiver if name in SELECTION_CHOICES else UNKNOWN
+        if isinstance(receiver, Indexed):
+            return receiver.array if receiver.applied and name in arrays.AT_METHODS else UNKNOWN
+        if isinstance(receiver, Array):
+            return self._array_method(receiver, name, call)
+        if isinstance(receiver, Container):
+            return self._container_method(receiver, name, call, values, env)
+        if isinstance(receiver, Scalar):
+            return Container("list", None, Scalar("str"))  # the parts of a string
+        return UNKNOWN
+
+    def _hoped(self, receiver: Value, call: Call) -> Value:
+        """What the author of a call of `replace` takes for its result where instances certainly have no such method.
+
+        What follows is wrong as it would be of the copy, and comes to light before that call is mended.
+        """
+        name, given = last_name(call.func), [argument.keyword for argument in call.args]
+        if name not in COPYING_NAMES or not isinstance(call.func, Attribute) or not given:
+            return UNKNOWN
+        instance = plain(without_none(plain(receiver)))
+        if not isinstance(instance, Instance) or any(instance.cls.field(field or "") is None for field in given):
+            return UNKNOWN
+        family = self.model.family(instance.cls, exact=instance.exact)
+        is_missed = all(misses_attribute(cls, name, self.model) for cls in family)
+        return replace(instance, refilled=False) if is_missed else UNKNOWN
+
+    def _container_method(self, container: Container, name: str, call: Call, values: Values, env: Environment) -> Value:
+        if name == "copy":
+            return container
+        if container.kind in ("dict", "mapping"):
+            element = joined(list(container.items)) if container.items is not None else container.element
+            if name in ("values", "items", "get", "pop", "setdefault"):
+                if name in ("pop", "setdefault"):
+                    self._rebind(call, Container(container.kind, None, element), env)
+                pair = Container("tuple", (Scalar("str"), element))
+                if name == "get":
+                    return join(element, plain(values[1]) if len(values) > 1 else Scalar("NoneType"))
+                return {"values": Container("list", None, element), "items": Container("list", None, pair)}.get(
+                    name, element
+                )
+            if name == "update":
+                self._rebind(call, updated(container, call, values), env)
+            elif name not in ("keys", "copy"):
+                self._rebind(call, Container(container.kind), env)
+        elif name == "append" and values:
+            parts = [*(container.items if container.items is not None else (container.element,)), plain(values[0])]
+            self._rebind(call, Container(container.kind, None, joined(parts)), env)
+        elif name == "pop":
+            return element_of(container)
+        elif name in ("extend", "insert", "__iadd__", "add"):
+            self._rebind(call, Container(container.kind), env)
+        return UNKNOWN
+
+    def _rebind(self, call: Call, value: Value, env: Environment) -> None:
+        """A method changed its receiver in place."""
+        if isinstance(call.func, Attribute) and isinstance(call.func.value, Name):
+            name = call.func.value.id
+            if name in env.values:
+                env.values[name] = value
+
+    def _array_method(self, array: Array, name: str, call: Call) -> Value:
+        if name in arrays.ARRAY_REDUCTIONS:
+            if array.library == "numpy":
+                return UNKNOWN  # a number, if there is no other axis
+            return Array(array.library, full_reduction(call))
+        if name == "nonzero":
+            return Container("tuple", None, Array(array.library, None, array.declared))
+        if name in arrays.ARRAY_METHODS:
+            return Array(array.library, array.single, array.declared)
+        if name == "tolist":
+            return Container("list") if array.single is not True else UNKNOWN
+        return UNKNOWN
+
+
+def _is_false(option: Expr | None) -> bool:
+    """Whether an option is left out or literally false."""
+    return option is None or (isinstance(option, Constant) and not option.value)

@@ -1,0 +1,51 @@
+"""What flax.nnx makes of a value that stands in an attribute: data, or static."""
+
+from __future__ import annotations
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Array, Container, FunctionValue, Instance, LocalFunctionValue, Scalar, plain
+from jaxlint.libraries.nnx import DATA, NO_DATA
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.frameworks import NNX
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.syntax.expressions import Attribute, Call, Lambda, Name
+
+
+def role_of_value(given: Placed, evaluator: Evaluator) -> Role:
+    """The role of an attribute that is given a value: modules, variables and arrays of jax are leaves.
+
+    Numbers, texts, functions and plain containers (whatever they hold) are static.
+    """
+    made = made_class(given, evaluator)
+    if made is not None:
+        return Role.LEAF if made.bases_known and is_pytree(made) else Role.UNKNOWN
+    if isinstance(given.expr, Call):
+        if evaluator.model.resolver.library_name(given.expr.func, given.module, given.scope) in DATA:
+            return Role.LEAF
+    if isinstance(given.expr, (Name, Attribute)):
+        named = evaluator.model.resolver.library_name(given.expr, given.module, given.scope)
+        if named.partition(".")[0] in NO_DATA:
+            return Role.STATIC
+    with evaluator.calls.notes.elsewhere(None, None):
+        value = plain(evaluator.static(given))
+    if isinstance(value, Array) and value.library == "jax" and not value.declared:
+        return Role.LEAF
+    if isinstance(value, Instance) and value.cls.framework is NNX and value.cls.bases_known and is_pytree(value.cls):
+        return Role.LEAF
+    if isinstance(given.expr, Lambda) or isinstance(value, (Scalar, Container, FunctionValue, LocalFunctionValue)):
+        return Role.STATIC
+    return Role.UNKNOWN
+
+
+def made_class(given: Placed, evaluator: Evaluator) -> PytreeClass | None:
+    """The nnx class of the project of which an expression makes an instance."""
+    if not isinstance(given.expr, Call):
+        return None
+    model = evaluator.model
+    made = model.class_of_symbol(model.resolver.resolve(given.expr.func, given.module, given.scope))
+    return made if made is not None and made.framework is NNX else None
+
+
+def is_pytree(cls: PytreeClass) -> bool:
+    """Whether neither an nnx class nor a base of it has `pytree=False`."""
+    return all(c.option("pytree", True) is True for c in cls.mro)

@@ -1,0 +1,88 @@
+"""What calls pass to the parameters of functions, as far as it can be matched: `*args` and `**kwargs` as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from jaxlint.infer.known.deferred import Held, Values, known
+from jaxlint.infer.known.values import UNKNOWN, Container, Value, dict_of, known_entries, plain, slice_of
+from jaxlint.infer.transforms.applied import Applied
+from jaxlint.libraries.transforms import Kind
+from jaxlint.symbols.outline import Parameter, names_by_position
+from jaxlint.syntax.expressions import Call, Expr
+
+
+class Passed(msgspec.Struct, frozen=True):
+    """The arguments of a call, as far as they can be matched with parameters."""
+
+    positional: Sequence[Value]
+    keywords: dict[str, Held]
+    #: Whether there is more that is not known: `*args`, `**kwargs`.
+    has_star: bool = False
+
+    def in_order(self, parameters: Sequence[Parameter]) -> list[Value]:
+        """What is passed for the positional ones of some parameters, up to the last one that is given something."""
+        names = names_by_position(parameters)
+        found = list(self.positional)
+        last = max((n for n, name in enumerate(names) if name in self.keywords), default=-1)
+        return found + [known(self.keywords.get(name, UNKNOWN)) for name in names[len(found) : last + 1]]
+
+    def beyond(self, parameters: Sequence[Parameter]) -> dict[str, Value]:
+        """What `*args` and `**kwargs` among some parameters are given, where all of it is known."""
+        found: dict[str, Value] = {}
+        for parameter in parameters if not self.has_star else ():
+            if parameter.annotation is None and parameter.kind == "*":
+                taken = sum(p.kind == "positional" for p in parameters)
+                found[parameter.name] = Container("tuple", tuple(map(plain, self.positional[taken:])))
+            elif parameter.annotation is None and parameter.kind == "**":
+                names = {p.name for p in parameters if p.kind in ("positional", "keyword")}
+                rest = {name: plain(known(held)) for name, held in self.keywords.items() if name not in names}
+                found[parameter.name] = dict_of(rest)
+        return found
+
+    def left_out(self, parameters: Sequence[Parameter]) -> Iterator[tuple[str, Expr]]:
+        """The defaults of those of some parameters without annotation that the call leaves out."""
+        positional = names_by_position(parameters)
+        given = {*self.keywords, *positional[: len(self.positional)]}
+        for parameter in parameters if not self.has_star else ():
+            if parameter.default is not None and parameter.annotation is None and parameter.name not in given:
+                yield parameter.name, parameter.default
+
+
+def passed_by(call: Call, values: Values, applied: Sequence[Applied] = ()) -> Passed:
+    """What a call passes to a function after what is `applied` to it: `jax.vmap` passes rows of arrays."""
+    passed = _given_to(call, values)
+    if any(one.transform.kind is Kind.MAP for one in applied):
+        rows: dict[str, Held] = {name: slice_of(known(held)) for name, held in passed.keywords.items()}
+        return Passed([slice_of(value) for value in passed.positional], rows, passed.has_star)
+    return passed
+
+
+def _given_to(call: Call, values: Values) -> Passed:
+    """The arguments of a call; what is unpacked counts where it is known item by item."""
+    positional: list[Held] = []
+    keywords: dict[str, Held] = {}
+    for arg, held in zip(call.args, values.held, strict=True):
+        if arg.star == "*":
+            items = _items(known(held))
+            if items is None:
+                return Passed(Values(positional), keywords, has_star=True)
+            positional += items
+        elif arg.star:
+            entries = known_entries(known(held))
+            if entries is None:
+                return Passed(Values(positional), keywords, has_star=True)
+            keywords |= entries
+        elif arg.keyword is None:
+            positional.append(held)
+        else:
+            keywords[arg.keyword] = held
+    return Passed(Values(positional), keywords)
+
+
+def _items(value: Value) -> tuple[Value, ...] | None:
+    """The items of a tuple or list whose number is known."""
+    value = plain(value)
+    return value.items if isinstance(value, Container) and value.kind in ("tuple", "list") else None

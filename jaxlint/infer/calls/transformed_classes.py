@@ -1,0 +1,209 @@
+"""Which classes go into transformed functions, as far as declarations tell: decorators, annotations, methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Cross
+from jaxlint.infer.known.values import NONE, Choice, Container, Instance, Value, options, plain
+from jaxlint.infer.transforms.applications import Application
+from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
+from jaxlint.project.index import Key, TracedBy
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.non_arrays import FUNCTION
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Call, DictDisplay, Display, is_none
+
+
+class TracedClasses:
+    """The classes of the project whose instances are taken apart by a transformation of JAX.
+
+    equinox's filtered transformations do not count: they hold all that is no array static.
+    """
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self._noted: dict[Key, TracedBy] = {}
+        self._replaced: set[Key] = set()
+        self._filtered: dict[str, bool] = {}
+        #: What other modules are seen to pass to transformed functions, of a class that this one may not.
+        self.elsewhere: Callable[[PytreeClass], TracedBy | None] = lambda cls: None
+
+    def start(self) -> None:
+        """Forget what was seen before."""
+        self._noted = {}
+        self._replaced = set()
+
+    def note(self, value: Value, by: TracedBy) -> None:
+        """Note what the module being read passes to a transformed function."""
+        for cls in instances_in(value):
+            self._noted.setdefault(cls.symbol.key, by)
+
+    def note_replaced(self, value: Value) -> None:
+        """Note that the module being read replaces the leaves of a value by what is no array, with `jax.tree.map`."""
+        self._replaced.update(cls.symbol.key for cls in self.taken_apart(value))
+
+    def is_replaced(self, cls: PytreeClass) -> bool:
+        """Whether the leaves of an instance of the class, or of one that inherits from it, are seen to be replaced."""
+        return any(one.symbol.key in self._replaced for one in self.evaluator.model.family(cls))
+
+    def of(self, cls: PytreeClass) -> TracedBy | None:
+        """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""
+        return self.declared.get(cls.symbol.key) or self._noted.get(cls.symbol.key) or self.elsewhere(cls)
+
+    @property
+    def noted(self) -> Mapping[Key, TracedBy]:
+        """The classes of what the module being read passes to transformed functions."""
+        return self._noted
+
+    def is_declared(self, symbol: ClassSymbol) -> bool:
+        """Whether declarations tell that instances of the class cross, so that every module can know."""
+        return symbol.key in self.declared
+
+    @property
+    def declared(self) -> Mapping[Key, TracedBy]:
+        """The classes that declarations of the project send into transformed functions."""
+        return self.evaluator.model.project_index.traced
+
+    def declared_by(
+        self, functions: Iterable[Function], applications: Iterable[Application], module: Module
+    ) -> dict[Key, TracedBy]:
+        """The classes that declarations of a module and calls in it send into transformed functions."""
+        found: dict[Key, TracedBy] = {}
+        through: list[tuple[Function, Module, tuple[Applied, ...]]] = []
+        for function in functions:
+            applied = self.evaluator.calls.transformed.decorating(function, module)
+            if applied:
+                through.append((function, module, applied))
+        for application in applications:
+            symbol = application.function
+            through.append((symbol.declaration, symbol.module, (application.applied,)))
+        for function, home, applied in through:
+            for value, by in self._through(function, home, applied):
+                if any(cls.framework.filters for cls in instances_in(value)) and self.is_filtered(home):
+                    continue
+                self._add(value, by, found)
+        return found
+
+    def is_filtered(self, module: Module) -> bool:
+        """Whether a module takes the arrays out of modules, so that what is annotated as one need not hold the rest."""
+        if module.path not in self._filtered:
+            calls = {"partition", "filter", "combine"}
+            self._filtered[module.path] = any(not unit.calls.isdisjoint(calls) for unit in module.outline.units)
+        return self._filtered[module.path]
+
+    def _add(self, value: Value, by: TracedBy, found: dict[Key, TracedBy]) -> None:
+        """Add the classes of a value that crosses, with those that it inherits from and that its leaves hold."""
+        pending = list(instances_in(value))
+        while pending:
+            cls = pending.pop()
+            if not cls.is_pytree or cls.symbol.key in found or self._is_interface(cls):
+                continue
+            found[cls.symbol.key] = by
+            pending += cls.parents
+            pending += self._held_by(cls)
+
+    def taken_apart(self, value: Value) -> Iterator[PytreeClass]:
+        """The classes of the instances in a value that crosses, with those that their leaves hold."""
+        pending = list(instances_in(value))
+        seen: set[Key] = set()
+        while pending:
+            cls = pending.pop()
+            if cls.symbol.key not in seen:
+                seen.add(cls.symbol.key)
+                yield cls
+                pending += self._held_by(cls) if cls.is_pytree else ()
+
+    def _held_by(self, cls: PytreeClass) -> Iterator[PytreeClass]:
+        """The classes of what the leaves of an instance certainly hold: nothing else may stand there."""
+        for field in cls.fields:
+            if field.role is Role.LEAF and field.annotation is not None:
+                held = self.evaluator.promises.field(field, cls)
+                if all(isinstance(option, (Instance, Container)) for option in options(held)) and (
+                    field.default is None or plain(self.evaluator.static(field.default)) != NONE
+                ):
+                    yield from instances_in(held)
+
+    def _is_interface(self, cls: PytreeClass) -> bool:
+        """Whether a class holds nothing but functions: annotations that send it in are wrong, for no call would run."""
+        declared = [self.evaluator.promises.non_array(field) for field in cls.fields]
+        return bool(declared) and all(what == FUNCTION for what in declared)
+
+    def _through(
+        self, function: Function, module: Module, applied: tuple[Applied, ...]
+    ) -> Iterator[tuple[Value, TracedBy]]:
+        """What goes into a transformed function, and what comes out of it, by its annotations and `return`s."""
+        refusing = tuple(a for a in applied if a.refuses_non_arrays)
+        values: list[tuple[Value, Applied]] = []
+        if refusing:
+            for name in sorted(rebuilt_parameters(function, refusing)):
+                values.append((self.evaluator.own_parameter(function, name, module), refusing[0]))
+        for one in applied:
+            if one.mapped is not None:
+                for name in sorted(one.mapped_parameters(function)):
+                    values.append((self.evaluator.own_parameter(function, name, module), one))
+        returning = next((a for a in applied if a.refuses_results), None)
+        if returning is not None:
+            values += [(value, returning) for value in self._returned(function, module)]
+        for value, by in values:
+            yield value, TracedBy(function.name, by.transform.name)
+
+    def _returned(self, function: Function, module: Module) -> Iterator[Value]:
+        """What a function returns: what it is annotated with, or an instance that a `return` makes."""
+        if function.is_generator or function.is_async or self.evaluator.calls.transformed.is_wrapped(function, module):
+            return
+        if function.returns is not None:
+            yield self.evaluator.promises.returned(function, module)
+            return
+        pending = list(function.return_values)
+        while pending:
+            expr = pending.pop()
+            match expr:
+                case Display(items=items):
+                    pending += items
+                case DictDisplay(values=items):
+                    pending += items
+                case Call(func=func, args=args) if not any(is_none(argument.value) for argument in args):
+                    made = self.evaluator.model.resolver.resolve(func, module, function.inner_scope)
+                    cls = self.evaluator.model.class_of_symbol(made)
+                    if cls is not None and cls.is_pytree:
+                        yield Instance(cls)
+
+
+def traced_by(event: Cross) -> TracedBy | None:
+    """What an argument of a transformed function is refused by if one of its leaves is no array."""
+    if event.static is not False:
+        return None
+    refusing = [a for a in event.applied if (a.refuses_non_arrays or a.mapped is not None) and _takes_apart(a, event)]
+    if not refusing:
+        return None
+    return TracedBy(event.function.name if event.function is not None else "", refusing[0].transform.name)
+
+
+def _takes_apart(applied: Applied, event: Cross) -> bool:
+    """Whether a transformation takes the argument apart, and does not hand it on as it is."""
+    if event.function is None or applied.transform.runs:
+        return True
+    if applied.mapped is not None:
+        return event.parameter in applied.mapped_parameters(event.function)
+    return event.parameter in applied.rebuilt_parameters(event.function)
+
+
+def instances_in(value: Value, depth: int = 0) -> Iterator[PytreeClass]:
+    """The classes of the instances that a value is, or holds in containers."""
+    value = plain(value)
+    if depth > 4:
+        return
+    match value:
+        case Instance(cls=cls):
+            yield cls
+        case Container(items=items, element=element):
+            for item in items if items is not None else (element,):
+                yield from instances_in(item, depth + 1)
+        case Choice(options=options):
+            for option in options:
+                yield from instances_in(option, depth + 1)

@@ -1,0 +1,305 @@
+"""What functions are given, by their annotations, as `self` or as attributes: which kinds of classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from jaxlint.infer.choosing.unregistered import is_unregistered, refused_class
+from jaxlint.infer.known.annotations import AnnotationReader
+from jaxlint.infer.known.values import Array, Choice, Container, Instance, Value, plain
+from jaxlint.infer.transforms.calling import calls_one_of
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.non_arrays import non_array
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.symbols.outline import Function, SelfAssignment, Unit
+from jaxlint.syntax.ast_expressions import parse_annotation
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript
+from jaxlint.syntax.statements import parts
+
+#: How a call of a function begins that chooses between arrays, or stacks some.
+_CHOOSES = r"\b(?:where|select|select_n|stack|concatenate)\("
+#: Through how many functions an instance is followed that is returned.
+MOST_HELPERS = 2
+
+
+class GivenClasses:
+    """Asks of functions whether they take instances of classes that some rule looks for."""
+
+    def __init__(self, model: PytreeModel, annotations: AnnotationReader) -> None:
+        self.model = model
+        self.annotations = annotations
+        self._refused: dict[tuple[str, str], bool] = {}
+        self._with_numbers: dict[tuple[str, str], bool] = {}
+        #: The attributes of classes that hold what constructors are given for parameters without annotation.
+        self._from_outside: dict[tuple[str, str], frozenset[str]] = {}
+        #: The functions of the module asked for last that are annotated to return something, by their names.
+        self._makers: tuple[str, dict[str, list[Function]]] = ("", {})
+
+    def takes(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
+        """Whether a function takes an instance of a class of some kind, by its annotations or as `self`."""
+        if function.owner is not None and function.self_name is not None and holds(self.cls(function.owner, module)):
+            return True
+        return any(self._names(p.annotation, function, module, holds) for p in function.parameters)
+
+    def instances(self, function: Function, module: Module) -> Iterator[tuple[str, PytreeClass]]:
+        """The parameters that are annotated with a pytree class, and `self` of one, by name."""
+        if function.owner is not None and function.self_name is not None:
+            own = self.cls(function.owner, module)
+            if own.is_pytree:
+                yield function.self_name, own
+        for parameter in function.parameters:
+            annotation = parameter.annotation
+            if isinstance(annotation, Constant) and isinstance(annotation.value, str):
+                annotation = parse_annotation(annotation.value, annotation.at)
+            if isinstance(annotation, (Name, Attribute)):
+                symbol = self.model.resolver.resolve(annotation, module, function.scope)
+                cls = self.model.class_of_symbol(symbol)
+                if cls is not None and cls.is_pytree:
+                    yield parameter.name, cls
+
+    def maker(self, function: Function, module: Module) -> str:
+        """What has to be called, and with what, to know what a function works with; "" if nothing has to.
+
+        It is the class of a method that reads an attribute which the constructor is given and which has no annotation,
+        or the function that returns the one which is asked for.
+        """
+        outline = module.outline
+        if function.owner is None:
+            around = outline.functions.get(function.scope.removesuffix(".<locals>")) if function.scope else None
+            is_made = (
+                around is not None
+                and not around.scope
+                and any(_is_given_back(function, value) for value in around.return_values)
+            )
+            return around.qualname if around is not None and is_made else ""
+        if not function.self_reads:
+            return ""
+        return "" if function.self_reads.isdisjoint(self.from_outside(function.owner, module)) else function.owner
+
+    def from_outside(self, owner: str, module: Module) -> frozenset[str]:
+        """The attributes of a class that hold what constructors are given for parameters without annotation."""
+        key, outline = (module.path, owner), module.outline
+        if key not in self._from_outside:
+            inits = [outline.functions[name] for name in outline.classes[owner].methods.get("__init__", ())]
+            self._from_outside[key] = frozenset(attr for init in inits for attr in _attributes_given(init))
+        return self._from_outside[key]
+
+    def returns(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
+        """Whether a function is annotated to return an instance of a class of some kind, or several."""
+        return self._names(function.returns, function, module, holds)
+
+    def gets(self, piece: Unit, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
+        """Whether a piece of a module calls a function of it that is annotated to return an instance of some kind."""
+        if self._makers[0] != module.path:
+            self._makers = module.path, {}
+            for function in module.outline.functions.values():
+                if function.returns is not None:
+                    self._makers[1].setdefault(function.name, []).append(function)
+        called = (maker for name in sorted(piece.calls & self._makers[1].keys()) for maker in self._makers[1][name])
+        return any(self.returns(maker, module, holds) for maker in called)
+
+    def chooses_made(self, piece: Unit, module: Module) -> bool:
+        """Whether a piece gives what functions of any module make, which make instances, to what takes arrays."""
+        makes, makers = self.model.project_index.pytree_class_names, list[str]()
+        for name in sorted(piece.calls & module.outline.module_scope.bindings.keys()):
+            symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
+            if isinstance(symbol, FunctionSymbol) and not is_stub(symbol.module):
+                if calls_one_of(makes, symbol) or self.returns(symbol.declaration, symbol.module, is_pytree):
+                    makers.append(name)
+        if not makers:
+            return False
+        rows, called = "\n".join(module.source.lines[piece.first - 1 : piece.last]), "|".join(makers)
+        bound = re.findall(rf"^\s*(\w[\w, ]*?)\s*=\s*(?:{called})\(", rows, re.MULTILINE)
+        held = "|".join(sorted({name for names in bound for name in names.replace(",", " ").split()}))
+        given = rf"(?:{called})\(" + (rf"|(?:{held})\s*[,)\]]" if held else "")
+        return re.search(rf"{_CHOOSES}(?:[^=]|[=<>!]=){{0,300}}?(?<![\w.])(?:{given})", rows) is not None
+
+    def _names(
+        self, annotation: Expr | None, function: Function, module: Module, holds: Callable[[PytreeClass], bool]
+    ) -> bool:
+        match annotation:
+            case Constant(value=str(text)):
+                return self._names(parse_annotation(text, annotation.at), function, module, holds)
+            case Subscript(index=Display(items=items)):  # a tuple of instances
+                return any(self._names(item, function, module, holds) for item in items)
+            case Subscript(index=index):  # a list of instances
+                return self._names(index, function, module, holds)
+            case Name() | Attribute():
+                symbol = self.model.resolver.resolve(annotation, module, function.scope)
+                cls = self.model.class_of_symbol(symbol)
+                return cls is not None and holds(cls)
+        return False
+
+    def holds_numbers(self, cls: PytreeClass) -> bool:
+        """Whether some leaf of a pytree class, or of one that it holds, is annotated as a number of Python."""
+        key = cls.symbol.key
+        if key not in self._with_numbers:
+            self._with_numbers[key] = False  # stops cycles
+            places = [f.annotation for f in cls.fields if f.role is Role.LEAF and f.annotation is not None]
+            self._with_numbers[key] = cls.is_pytree and (
+                any(_names_number(place.expr) for place in places) or any(map(self._names_numbers, places))
+            )
+        return self._with_numbers[key]
+
+    def _names_numbers(self, annotation: Placed) -> bool:
+        """Whether an annotation names a class that holds numbers."""
+        cls = self._annotated(annotation)
+        return cls is not None and self.holds_numbers(cls)
+
+    def _annotated(self, annotation: Placed) -> PytreeClass | None:
+        """The class that an annotation names."""
+        symbol = self.model.resolver.resolve(annotation.expr, annotation.module, annotation.scope)
+        return self.model.class_of_symbol(symbol)
+
+    def takes_unregistered(self, function: Function, module: Module) -> bool:
+        """Whether a parameter is annotated with a class that is certainly no pytree, or an instance is returned."""
+        for parameter in function.parameters:
+            if parameter.annotation is not None:
+                given = self.annotations.read(Placed(parameter.annotation, module, function.scope))
+                if refused_class(given, self.model) is not None:
+                    return True
+        return self._returns_unregistered(function, module)
+
+    def _returns_unregistered(self, function: Function, module: Module, depth: int = 0) -> bool:
+        """Whether a function returns an instance that it makes, or that a function makes which it calls for it."""
+        scope = function.inner_scope
+        for value in function.return_values:
+            symbol = self.model.resolver.resolve(value.func, module, scope) if isinstance(value, Call) else None
+            cls = None if symbol is None else self.model.class_of_symbol(symbol)
+            if cls is not None and is_unregistered(cls, self.model, exact=True):
+                return True
+            if isinstance(symbol, FunctionSymbol) and depth < MOST_HELPERS and is_plain(symbol.declaration):
+                if self._returns_unregistered(symbol.declaration, symbol.module, depth + 1):
+                    return True
+        return False
+
+    def names_unregistered(self, name: str, module: Module) -> bool:
+        """Whether a name of a module is that of a class that is certainly no pytree."""
+        if name not in module.outline.module_scope.bindings:
+            return False
+        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
+        cls = self.model.class_of_symbol(symbol)
+        return cls is not None and not cls.is_pytree and is_unregistered(cls, self.model, exact=True)
+
+    def holds_non_arrays(self, cls: PytreeClass) -> bool:
+        """Whether some leaf is annotated with a type that JAX refuses."""
+        key = cls.symbol.key
+        if key not in self._refused:
+            self._refused[key] = False  # stops cycles
+            places = [f.annotation for f in cls.fields if f.role is Role.LEAF and f.annotation is not None]
+            self._refused[key] = cls.is_pytree and any(map(self._is_no_array, places))
+        return self._refused[key]
+
+    def _is_no_array(self, annotation: Placed) -> bool:
+        """Whether JAX refuses what is annotated so, or an instance that holds such a thing."""
+        if non_array(annotation, self.model.resolver) is not None:
+            return True
+        cls = self._annotated(annotation)
+        return cls is not None and self.holds_non_arrays(cls)
+
+    def takes_non_arrays(self, functions: list[Function], module: Module) -> bool:
+        """Whether a function is given instances, by its annotations or as attributes, with a leaf that JAX refuses."""
+        if any(self.takes(declared, module, self.holds_non_arrays) for declared in functions):
+            return True
+        owners = {f.owner for f in functions if f.owner is not None}
+        return any(
+            self._makes(assignment.value, method, module, self.holds_non_arrays)
+            for owner in owners
+            for method, assignment in assigned_in(owner, module)
+        )
+
+    def reads(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
+        """Whether a method reads an attribute that its class gives instances of some kind."""
+        if function.owner is None or not function.self_reads:
+            return False
+        return any(
+            self._names(assignment.annotation, method, module, holds)
+            or self._names(_parameter_annotation(assignment.value, method), method, module, holds)
+            or self._makes(assignment.value, method, module, holds)
+            for method, assignment in assigned_in(function.owner, module)
+            if assignment.attr in function.self_reads
+        )
+
+    def _makes(
+        self, value: Expr | None, function: Function, module: Module, holds: Callable[[PytreeClass], bool]
+    ) -> bool:
+        """Whether a call makes an instance (`State(...)`, `State.create(...)`) of a class of some kind."""
+        if not isinstance(value, Call):
+            return False
+        for maker in (value.func, value.func.value) if isinstance(value.func, Attribute) else (value.func,):
+            symbol = self.model.resolver.resolve(maker, module, function.inner_scope)
+            cls = self.model.class_of_symbol(symbol)
+            if cls is not None and holds(cls):
+                return True
+        return False
+
+    def takes_what_matters(self, function: Function, module: Module) -> bool:
+        """Whether a transformed function takes what an event speaks of: a number as a leaf, or what is no pytree."""
+        return self.takes(function, module, self.holds_numbers) or self.takes_unregistered(function, module)
+
+    def cls(self, qualname: str, module: Module) -> PytreeClass:
+        """A class of a module."""
+        return self.model.build(ClassSymbol(module, module.outline.classes[qualname]))
+
+
+def assigned_in(owner: str, module: Module) -> Iterator[tuple[Function, SelfAssignment]]:
+    """What the methods of a class assign to attributes of `self`."""
+    functions = module.outline.functions
+    for qualnames in module.outline.classes[owner].methods.values():
+        for method in map(functions.__getitem__, qualnames):
+            for assignment in method.self_assignments:
+                yield method, assignment
+
+
+def _attributes_given(init: Function) -> set[str]:
+    """The attributes of `self` to which a constructor assigns parameters without annotation."""
+    bare = {p.name for p in init.parameters if p.annotation is None}
+    return {a.attr for a in init.self_assignments if isinstance(a.value, Name) and a.value.id in bare}
+
+
+def _is_given_back(function: Function, returned: Expr) -> bool:
+    """Whether an expression is a function of some name, or what a call makes of it: `jax.jit(step)`."""
+    given = [returned, *(a.value for a in returned.args)] if isinstance(returned, Call) else [returned]
+    return any(isinstance(one, Name) and one.id == function.name for one in given)
+
+
+def _parameter_annotation(value: Expr | None, function: Function) -> Expr | None:
+    """The annotation of the parameter that an expression is, if it is one that has one."""
+    if not isinstance(value, Name):
+        return None
+    return next((p.annotation for p in function.parameters if p.name == value.id), None)
+
+
+def is_plain(function: Function) -> bool:
+    """Whether a function stands outside of classes and functions, returns in one place, and nothing is made of it."""
+    is_other = function.owner or function.scope or function.decorators or function.is_generator or function.is_async
+    return not is_other and len(function.return_values) == 1
+
+
+def is_pytree(cls: PytreeClass) -> bool:
+    """Whether a class is registered as a pytree, with certainty."""
+    return cls.is_pytree
+
+
+def _names_number(annotation: Expr) -> bool:
+    """Whether an annotation names a type of Python's numbers."""
+    return any(isinstance(p, Name) and p.id in ("int", "bool", "float") for p in parts(annotation))
+
+
+def may_take_no_items(value: Value) -> bool:
+    """Whether a value is, or holds, an array of jax or an instance of a pytree class."""
+    match plain(value):
+        case Array(library=library):
+            return library == "jax"
+        case Instance(cls=cls):
+            return cls.is_pytree
+        case Container(items=items, element=element):
+            return any(map(may_take_no_items, (element, *(items or ()))))
+        case Choice(options=options):
+            return any(map(may_take_no_items, options))
+    return False

@@ -1,0 +1,88 @@
+"""Which functions do something to what they are given without annotation, that is of interest if it is an instance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from jaxlint.infer.choosing.given import GivenClasses
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import UNKNOWN, UnknownValue
+from jaxlint.libraries.arrays import AT_METHODS
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_METHODS
+from jaxlint.symbols.outline import MUTATING
+from jaxlint.syntax.expressions import Attribute, Expr, Name, Subscript, container, dotted, items_of, last_name
+from jaxlint.syntax.statements import Assign, Augment, Delete, If, Statement, While, parts
+
+_REPLACING = frozenset(name.rpartition(".")[2] for name in REPLACE_FUNCTIONS)
+
+
+def handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str]:
+    """The variables of a body that stand for its parameters, or come from around it, and are handled like instances.
+
+    An attribute is assigned or changed in place, a copy with changes is made, a test asks for an attribute, or a key is
+    taken from one twice. `is_updating` knows the names of the methods that make such copies.
+    """
+    for statement in code.statements:
+        for target in _targets(statement):
+            yield from _holder(target)
+        if isinstance(statement, (If, While)) and code.applied:
+            tests = [test for test, _ in statement.branches] if isinstance(statement, If) else [statement.test]
+            yield from (name for test in tests for part in parts(test) for name in _holder(part))
+    keys: set[str] = set()
+    for call in code.calls:
+        func = call.func
+        if isinstance(func, Attribute):
+            if (func.attr in UPDATE_METHODS or is_updating(func.attr)) and call.args and not call.positional:
+                yield from _variable(func.value)
+            elif func.attr in MUTATING:
+                yield from _holder(func.value)
+        if call.args and not call.args[0].star:
+            given = call.args[0].value
+            if last_name(func) in _REPLACING:
+                yield from _variable(given)
+            elif isinstance(given, Attribute) and last_name(func) not in AT_METHODS:
+                path = f"{dotted(given)}"
+                if path in keys and "random" in (dotted(func) or ""):
+                    yield from _variable(given)
+                keys.add(path)
+
+
+def unknown_names(code: CodeRead, given: GivenClasses) -> frozenset[str]:
+    """What a function and those around it are given without annotation: parameters, and attributes of `self`."""
+    around = {function.qualname: function for function in code.place.functions}
+    names = {p.name for f in around.values() for p in f.parameters if p.annotation is None and "*" not in p.kind}
+    method = code.place.method
+    if method is not None and method.owner is not None:
+        names.discard(method.self_name or "")
+        if method.self_reads:
+            given_to = given.from_outside(method.owner, code.place.module)
+            names.update(f"{method.self_name}.{attr}" for attr in method.self_reads & given_to)
+    return frozenset(n for n in names if isinstance(code.parameters.get(n, UNKNOWN), UnknownValue))
+
+
+def _targets(statement: Statement) -> Iterator[Expr]:
+    """What a statement assigns or deletes."""
+    match statement:
+        case Assign(targets=targets):
+            for target in targets:
+                yield from items_of(target)
+        case Augment(target=target) | Delete(target=target):
+            yield target
+
+
+def _holder(expr: Expr) -> Iterator[str]:
+    """What holds the attribute that an expression is, or is an item of: `x` of `x.a` and `x.a[0]`."""
+    held = container(expr)
+    if isinstance(held, Attribute):
+        yield from _variable(held.value)
+
+
+def _variable(expr: Expr) -> Iterator[str]:
+    """The variable that an expression of attributes and items starts from, and that with its first attribute."""
+    attr = ""
+    while isinstance(expr, (Attribute, Subscript)):
+        attr = f".{expr.attr}" if isinstance(expr, Attribute) else ""
+        expr = expr.value
+    if isinstance(expr, Name):
+        yield expr.id
+        yield f"{expr.id}{attr}"

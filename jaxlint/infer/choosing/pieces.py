@@ -1,0 +1,70 @@
+"""What outlines tell of the pieces of a module and of the functions in them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from jaxlint.infer.choosing.rows import Place, place
+from jaxlint.libraries.transforms import LAST_NAMES
+from jaxlint.project.modules import Module
+from jaxlint.symbols.outline import Assignment, Function, Import, Unit
+from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted
+
+
+def pieces_of(module: Module) -> list[Unit]:
+    """The functions of a module, and what else is in it."""
+    return [piece for unit in module.outline.units if unit.kind != "import" for piece in unit.pieces or (unit,)]
+
+
+def applying_pieces(pieces: list[Unit], module: Module) -> dict[str, set[Place]]:
+    """The pieces with calls that may apply transformations, by the functions and methods (`.f`) that they are given."""
+    applying = sorted(module.outline.applying, key=lambda one: one.call.at.row)
+    rows = [one.call.at.row for one in applying]
+    found: dict[str, set[Place]] = {}
+    for piece in pieces:
+        if piece.calls.isdisjoint(LAST_NAMES):
+            continue
+        calls = applying[bisect_left(rows, piece.first) : bisect_right(rows, piece.last)]
+        given = [argument.value for one in calls for argument in one.call.args]
+        methods = {f".{value.attr}" for value in given if isinstance(value, Attribute)}
+        for name in piece.references | methods if calls else ():
+            found.setdefault(name, set()).add(place(piece))
+    return found
+
+
+def imports_jax(module: Module) -> bool:
+    """Whether a name of a module stands for jax or a part of it."""
+    bindings = module.outline.module_scope.bindings.values()
+    return any(isinstance(b, Import) and b.module.partition(".")[0] == "jax" for found in bindings for b in found)
+
+
+def is_made(name: str, module: Module) -> bool:
+    """Whether a variable of the module is given what a call returns."""
+    bindings = module.outline.module_scope.bindings.get(name, ())
+    return any(isinstance(b, Assignment) and isinstance(b.value, Call) for b in bindings)
+
+
+def is_transformed(value: Expr | None) -> bool:
+    """Whether an expression is the call of what may be a transformation."""
+    return isinstance(value, Call) and (dotted(value.func) or "").rpartition(".")[2] in LAST_NAMES
+
+
+def transformed_attributes(function: Function) -> set[str]:
+    """The attributes of `self` to which a method assigns what a transformation returns."""
+    return {a.attr for a in function.self_assignments if is_transformed(a.value)}
+
+
+def has_bare_parameters(function: Function) -> bool:
+    """Whether a parameter other than `self` has no annotation."""
+    own = function.parameters[1:] if function.self_name is not None else function.parameters
+    bare = [p for p in own if p.annotation is None]
+    if not bare or any([p.kind[0] != "*" for p in bare]):
+        return bool(bare)
+    return any(isinstance(value, Call) and value.has_star for value in function.return_values)
+
+
+def rebinds_self(function: Function, module: Module) -> bool:
+    """Whether a method binds its first parameter again."""
+    name = function.self_name
+    scope = module.outline.scopes.get(function.inner_scope)
+    return name is not None and scope is not None and len(scope.bindings.get(name, ())) > 1

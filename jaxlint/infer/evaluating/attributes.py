@@ -1,0 +1,314 @@
+"""What the attributes of values are: fields, properties, what methods assign, members of modules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from jaxlint.infer.evaluating.interfaces import Calls
+from jaxlint.infer.known.annotations import AnnotationReader
+from jaxlint.infer.known.bound_again import after, bindings_of, is_attribute, is_variable
+from jaxlint.infer.known.evidence import contradicts
+from jaxlint.infer.known.promises import Promises
+from jaxlint.infer.known.values import (
+    UNKNOWN,
+    Array,
+    Choice,
+    ClassObject,
+    Container,
+    FieldRead,
+    FunctionValue,
+    Indexed,
+    Instance,
+    Method,
+    Scalar,
+    Selection,
+    Symbolic,
+    UnknownValue,
+    Value,
+    join,
+    marked,
+    of_any_library,
+    plain,
+    without_none,
+)
+from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Symbol, ValueSymbol
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.updating import UPDATE_METHODS
+from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children
+
+#: Methods of strings that return a list.
+_SPLITTING = frozenset({"split", "rsplit", "splitlines"})
+#: The methods of a flax.linen module that are handed on as functions.
+_LINEN_METHODS = frozenset({"apply", "init"})
+
+
+class Attributes:
+    """Evaluates attributes; an evaluator does."""
+
+    def __init__(self, model: PytreeModel) -> None:
+        self.model = model
+        self.annotations = AnnotationReader(model)
+        self.promises = Promises(self.annotations, self._seen)
+        self.calls: Calls
+        self._attributes: dict[tuple[tuple[str, str], str], Value] = {}
+        #: The attributes of things outside of the project.
+        self._externals: dict[tuple[str, str], Value] = {}
+        #: What attributes hold that constructors were given, while it is asked what methods put there.
+        self._holding: dict[tuple[Instance, str], Value] = {}
+
+    def _seen(self, placed: Placed) -> Value:
+        raise NotImplementedError
+
+    def static(self, placed: Placed, variables: Mapping[str, Value] | None = None) -> Value:
+        """What an expression of a class body, a default or a module variable evaluates to; or one with `variables`."""
+        raise NotImplementedError
+
+    def of_symbol(self, symbol: Symbol) -> Value:
+        """The value that a resolved name stands for."""
+        raise NotImplementedError
+
+    def attribute_of(self, receiver: Value, attr: str) -> Value:
+        """`receiver.attr`."""
+        receiver = plain(without_none(plain(receiver)))
+        match receiver:
+            case UnknownValue():
+                return Indexed(UNKNOWN) if attr == "at" else UNKNOWN
+            case Instance(cls=cls):
+                return self._instance_attribute(receiver, cls, attr)
+            case ClassObject(cls=cls):
+                found = cls.method(attr)
+                if found is not None:
+                    symbol = FunctionSymbol(found[0].module, found[1])
+                    return FunctionValue(symbol, receiver)
+                member = self.model.resolver.member(cls.symbol, attr)
+                return self.of_symbol(member) if isinstance(member, (ClassSymbol, ValueSymbol)) else UNKNOWN
+            case Symbolic(symbol=symbol):
+                return self._member(symbol, attr)
+            case Array(library=library, single=single, declared=declared):
+                if attr == "at":
+                    return Indexed(receiver)
+                if attr in ARRAY_ATTRIBUTES:
+                    return Array(library, single, declared)
+                if attr == "shape":
+                    return Container("tuple", None, Scalar("int"))
+                if attr in ("ndim", "size"):
+                    return Scalar("int")
+                return Method(receiver, attr)
+            case Container() | Indexed() | Selection():
+                return Method(receiver, attr)
+            case Scalar(kind="str") if attr in _SPLITTING:
+                return Method(receiver, attr)
+            case Choice(options=options):
+                values = [self.attribute_of(o, attr) for o in options]
+                result = values[0]
+                for value in values[1:]:
+                    result = join(result, value)
+                return result
+        return UNKNOWN
+
+    def _member(self, symbol: Symbol, attr: str) -> Value:
+        """The attribute of a module, or of something outside of the project."""
+        resolver = self.model.resolver
+        if not isinstance(symbol, External):
+            return self.of_symbol(resolver.follow(resolver.member(symbol, attr)))
+        key = (symbol.name, attr)
+        known = self._externals.get(key)
+        if known is None:
+            known = self._externals[key] = self.of_symbol(resolver.member(symbol, attr))
+        return known
+
+    def _instance_attribute(self, receiver: Instance, cls: PytreeClass, attr: str) -> Value:
+        if attr == "__class__":
+            return ClassObject(cls, receiver.exact)
+        if attr == cls.framework.replace_method and cls.has_framework_replace:
+            return Method(receiver, attr)
+        if attr in ("__setattr__", "__delattr__") and cls.method(attr) is None:
+            return Method(receiver, attr)
+        if has_framework_method(cls, attr):
+            return Method(receiver, attr)
+        field = cls.field(attr)
+        if field is not None:
+            value = self.promises.field(field, cls)
+            if isinstance(value, UnknownValue) and field.assigned is not None:
+                value = self.static(field.assigned)
+            if receiver.held and isinstance(value, UnknownValue):
+                return self._held_attribute(receiver, attr)
+            if receiver.traced is not None and field.role is Role.LEAF and attr not in receiver.traced:
+                value = marked(value, traced=True)
+            elif receiver.refilled or not cls.is_pytree:  # with a numpy array, perhaps
+                value = of_any_library(value)
+            return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
+        getter = self.getter(cls, attr)
+        if getter is not None:
+            return self.calls.returned(FunctionValue(getter, receiver))
+        found = cls.method(attr)
+        if found is not None:
+            if _is_replaced(attr, cls):
+                return UNKNOWN
+            return FunctionValue(FunctionSymbol(found[0].module, found[1]), receiver)
+        value = self.attribute_type(cls, attr)
+        if receiver.held and isinstance(value, UnknownValue):
+            return self._held_attribute(receiver, attr)
+        if attr in _LINEN_METHODS and isinstance(value, UnknownValue) and self._inherits(cls, "flax.linen.Module"):
+            return Symbolic(External(f"flax.linen.Module.{attr}"))
+        return value
+
+    def _inherits(self, cls: PytreeClass, name: str) -> bool:
+        """Whether a class inherits from one outside of the project, by its dotted name."""
+        for one in cls.mro:
+            declaration = one.symbol.declaration
+            for base in declaration.bases:
+                symbol = self.model.resolver.resolve(base.value, one.module, declaration.scope)
+                if base.keyword is None and symbol == External(name):
+                    return True
+        return False
+
+    def getter(self, cls: PytreeClass, attr: str) -> FunctionSymbol | None:
+        """The function that computes a property."""
+        found = cls.method(attr)
+        if found is not None:
+            owner = found[0]
+            for qualname in owner.symbol.declaration.methods[attr]:  # the getter comes before the setter
+                function = owner.module.outline.functions[qualname]
+                if any(self._is_property(d, owner.module, function.scope) for d in function.decorators):
+                    return FunctionSymbol(owner.module, function)
+        return None
+
+    def fields_of(self, instance: Instance) -> Container:
+        """The values of a NamedTuple, in order."""
+        return Container("tuple", tuple(self.promises.field(field, instance.cls) for field in instance.cls.fields))
+
+    def _is_property(self, decorator: Expr, module: Module, scope: str) -> bool:
+        symbol = self.model.resolver.resolve(decorator, module, scope)
+        return isinstance(symbol, External) and symbol.name in (
+            "builtins.property",
+            "functools.cached_property",
+        )
+
+    def _held_attribute(self, receiver: Instance, attr: str) -> Value:
+        """What an attribute is that holds what the constructor was given, unless methods put something else there."""
+        key = (receiver, attr)
+        if key in self._holding:  # what it is before it is bound again
+            return self._holding[key]
+        value = next((held for name, held in receiver.held if name == attr), UNKNOWN)
+        try:
+            for placed in receiver.cls.assigned.get(attr, ()):
+                if placed is None:
+                    return UNKNOWN
+                if placed.scope.endswith("__init__.<locals>") or _updates(placed.expr, attr):
+                    continue
+                if isinstance(value, UnknownValue):
+                    break
+                self._holding[key] = value
+                value = self._bound_again(value, placed, attr, receiver)
+        finally:
+            self._holding.pop(key, None)
+        return value
+
+    def _bound_again(self, before: Value, placed: Placed, attr: str, receiver: Instance | None = None) -> Value:
+        """What an attribute is that was something before, or is what a method assigns to it."""
+        given, resolver = self._assigned(placed, receiver), self.model.resolver
+        return after(before, given, placed, partial(is_attribute, attr), resolver)
+
+    def _assigned(self, placed: Placed, receiver: Instance | None = None) -> Value:
+        """What a method assigns to an attribute."""
+        method = placed.module.outline.functions.get(placed.scope.removesuffix(".<locals>"))
+        own = {method.self_name: receiver} if method is not None and method.self_name and receiver is not None else {}
+        value = plain(self.static(placed, own))
+        if method is None or not isinstance(value, UnknownValue) or not isinstance(placed.expr, Name):
+            return value
+        return self._variable_of(method, placed.expr.id, placed, own)
+
+    def _variable_of(self, method: Function, name: str, placed: Placed, own: Mapping[str, Value]) -> Value:
+        """What a variable of a method is, whatever it is bound to."""
+        bindings = placed.module.outline.scopes[placed.scope].bindings.get(name, ())
+        if not bindings or any(not isinstance(one, Assignment) or one.guard == "parameter" for one in bindings):
+            return UNKNOWN
+        body = self.calls.body_of(FunctionSymbol(placed.module, method))
+        is_it = partial(is_variable, name)
+        result: Value | None = None
+        for bound in () if body is None else bindings_of(name, body):
+            if bound is None:
+                return UNKNOWN
+            expr, index = bound
+            variables = {**own} if result is None else {**own, name: result}
+            here = Placed(expr, placed.module, placed.scope)
+            value = plain(self.static(here, variables))
+            if index is not None:
+                items = value.items if isinstance(value, Container) else None
+                value = items[index] if items is not None and 0 <= index < len(items) else UNKNOWN
+            result = value if result is None else after(result, value, here, is_it, self.model.resolver)
+            if isinstance(result, UnknownValue):
+                return UNKNOWN
+        return result or UNKNOWN
+
+    def attribute_type(self, cls: PytreeClass, attr: str) -> Value:
+        """What the methods of an ordinary class assign to `self.attr`, if they all agree."""
+        key = (cls.symbol.key, attr)
+        if key in self._attributes:
+            return self._attributes[key]
+        self._attributes[key] = UNKNOWN  # stops cycles
+        self._attributes[key] = result = self._attribute_type(cls, attr)
+        return result
+
+    def _attribute_type(self, cls: PytreeClass, attr: str) -> Value:
+        annotation, found = cls.annotations.get(attr), cls.assigned.get(attr, ())
+        key = (cls.symbol.key, attr)
+        if annotation is not None:
+            declared = self._attributes[key] = self.annotations.read(annotation, cls)
+            if isinstance(declared, UnknownValue):
+                return UNKNOWN
+            seen = (self._seen(placed) for placed in found if placed is not None)
+            return UNKNOWN if any(contradicts(declared, one) for one in seen) else of_any_library(declared)
+        known_values = [placed for placed in found if placed is not None]
+        if len(known_values) < len(found):
+            return UNKNOWN
+        # what is updated from itself (`self.x = self.x.replace(...)`) is read once the rest is known
+        known_values.sort(key=lambda p: _mentions(p.expr, attr))
+        result: Value = UNKNOWN
+        for index, placed in enumerate(known_values):
+            result = self._assigned(placed) if index == 0 else self._bound_again(result, placed, attr)
+            self._attributes[key] = result
+        return result
+
+
+def has_framework_method(cls: PytreeClass, name: str) -> bool:
+    """Whether `name` is a method of the framework's base class that copies or selects, and is none of the user's."""
+    framework = cls.framework
+    if name not in framework.copying_methods | framework.selecting_methods:
+        return False
+    return cls.bases_known and cls.field(name) is None and cls.method(name) is None
+
+
+def _is_replaced(name: str, cls: PytreeClass) -> bool:
+    """Whether instances have something else under the name of a method: `self.reset = jax.jit(_reset)`.
+
+    `self.step = jax.jit(self.step)` does what the method does.
+    """
+    given = cls.assigned.get(name, ())
+    return any(placed is None or not _mentions(placed.expr, name) for placed in given)
+
+
+def _updates(expr: Expr, attr: str) -> bool:
+    """Whether an expression calls a copying method of an attribute: `self.state.replace(...)`."""
+    match expr:
+        case Call(func=Attribute(value=Attribute(attr=updated), attr=method)):
+            return updated == attr and method in UPDATE_METHODS
+    return False
+
+
+def _mentions(expr: Expr, attr: str) -> bool:
+    """Whether an expression reads an attribute of that name."""
+    stack = [expr]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Attribute) and current.attr == attr:
+            return True
+        stack.extend(children(current))
+    return False

@@ -1,0 +1,89 @@
+"""What the evaluator asks of the parts that are built on it, and that it is given when they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from jaxlint.infer.bodies.named_classes import NamedClasses
+from jaxlint.infer.bodies.purity import Effects
+from jaxlint.infer.evaluating.notes import Notes
+from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.values import FunctionValue, Value
+from jaxlint.infer.transforms.applications import Application
+from jaxlint.infer.transforms.calling import CallingFunctions
+from jaxlint.infer.transforms.transformed import TransformedFunctions
+from jaxlint.project.index import Key, TracedBy
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Call, Expr, Lambda
+from jaxlint.syntax.statements import Body
+
+
+class Calls(Protocol):
+    """Evaluates calls, and knows the functions of the project (`infer.calls.calls.CallEvaluator`)."""
+
+    notes: Notes
+    transformed: TransformedFunctions
+    calling: CallingFunctions
+    named_classes: NamedClasses
+    effects: Effects
+    #: The statements of a function, or None if they cannot be read.
+    body_of: Callable[[FunctionSymbol], Body | None]
+
+    def call(self, call: Call, env: Environment) -> Value:
+        """What is known of the value of a call."""
+
+    def lambda_value(self, expr: Lambda, env: Environment) -> Value:
+        """A lambda whose caller is not known."""
+
+    def returned(self, function: FunctionValue) -> Value:
+        """What calling a function of the project returns."""
+
+    def returned_for(self, function: FunctionValue, positional: list[Value]) -> Value:
+        """What a function returns that is called with `positional`."""
+
+    def result(self, function: Value, positional: list[Value]) -> Value:
+        """What something returns that may be a function and that something else calls with `positional`."""
+
+    def passes_on(self, decorator: Expr, function: FunctionSymbol) -> bool:
+        """Whether a decorator of the project replaces a function by one that calls it with all that it is given."""
+
+    def stored_parameters(self, cls: PytreeClass) -> Mapping[str, str]:
+        """The fields that hold what the constructor of a class is given, as it is, by the names of its parameters."""
+
+
+class ClassesInTransformations(Protocol):
+    """Which classes go into transformed functions (`infer.calls.transformed_classes.TracedClasses`)."""
+
+    def of(self, cls: PytreeClass) -> TracedBy | None:
+        """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""
+
+    def is_declared(self, symbol: ClassSymbol) -> bool:
+        """Whether declarations tell that instances of the class go in, so that every module can know."""
+
+    @property
+    def declared(self) -> Mapping[Key, TracedBy]:
+        """The classes that declarations of the project send into transformed functions."""
+
+    def note(self, value: Value, by: TracedBy) -> None:
+        """Note what the module being read passes to a transformed function."""
+
+    def note_replaced(self, value: Value) -> None:
+        """Note that the module being read replaces the leaves of a value by what is no array."""
+
+    def is_replaced(self, cls: PytreeClass) -> bool:
+        """Whether the leaves of an instance of the class or of its subclasses are seen to be replaced so."""
+
+    def declared_by(
+        self, functions: Iterable[Function], applications: Iterable[Application], module: Module
+    ) -> dict[Key, TracedBy]:
+        """The classes that declarations of a module and calls in it send into transformed functions."""
+
+    def is_filtered(self, module: Module) -> bool:
+        """Whether a module takes the arrays out of modules, so that what is annotated as one need not hold the rest."""
+
+    def taken_apart(self, value: Value) -> Iterator[PytreeClass]:
+        """The classes of the instances in a value that goes in, with those that their leaves hold."""

@@ -1,0 +1,195 @@
+"""What the outcome of a test says of the variables in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jaxlint.infer.known.deferred import Deferred, known
+from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.values import (
+    NONE,
+    UNKNOWN,
+    ClassObject,
+    Instance,
+    UnknownValue,
+    Value,
+    as_instance,
+    plain,
+    without_none,
+)
+from jaxlint.project.resolution import ValueSymbol
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.syntax.expressions import (
+    Attribute,
+    BoolOp,
+    Call,
+    Compare,
+    Constant,
+    Expr,
+    Name,
+    NamedExpr,
+    Unary,
+    children,
+    dotted,
+    same,
+)
+
+#: How functions are called that tell one class from another.
+_GUARDS = ("hasattr", "is_", "has_", "_is_", "_has_", "issubclass")
+
+#: Constants that are equal to one another or not, whatever is compared with them.
+_COMPARED = ("str", "int", "float", "bool", "bytes")
+#: Functions of Python that give the same for the same number or string.
+_PURE = ("abs", "chr", "float", "int", "ord", "str")
+
+
+class Narrowing:
+    """Narrows what is known of variables by tests; an evaluator is one."""
+
+    model: PytreeModel
+
+    def evaluate(self, expr: Expr, env: Environment) -> Value:
+        """What is known of an expression."""
+        raise NotImplementedError
+
+    def narrow(self, test: Expr, env: Environment, truthy: bool) -> None:
+        """Index from the outcome of a test what it says of the variables in it."""
+        match test:
+            case Unary(op="not", operand=operand):
+                self.narrow(operand, env, not truthy)
+            case BoolOp(op=op, left=left, right=right):
+                if (op == "and") == truthy:
+                    self.narrow(left, env, truthy)
+                    self.narrow(right, env, truthy)
+                else:
+                    self._forget_tested(test, env)
+            case NamedExpr(target=target):
+                self.narrow(target, env, truthy)
+            case Name() | Attribute():
+                path = dotted(test)
+                if path is not None and truthy:
+                    self._update(path, without_none, env)
+                if isinstance(test, Name) and self._switch(test.id, env) is (not truthy):
+                    env.dead = True
+            case Compare(left=left, ops=(op,), comparators=(right,)):
+                self._narrow_comparison(left, op, right, env, truthy)
+            case Call():
+                self._narrow_call(test, env, truthy)
+
+    def _switch(self, name: str, env: Environment) -> bool | None:
+        """What a variable of a module is that is `True` or `False` once and for all (`JAX_MODE = True`)."""
+        if env.is_variable(name):
+            return None
+        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, env.module, env.scope))
+        if not isinstance(symbol, ValueSymbol) or symbol.scope:
+            return None
+        outline, value = symbol.module.outline, symbol.assignment.value
+        if len(outline.module_scope.bindings[symbol.name]) > 1:
+            return None
+        if any(symbol.name in scope.is_global for scope in outline.scopes.values()):
+            return None
+        return value.value if isinstance(value, Constant) and isinstance(value.value, bool) else None
+
+    def _update(self, path: str, change: Callable[[Value], Value], env: Environment) -> None:
+        root = path.partition(".")[0]
+        held = env.values.get(path)
+        if isinstance(held, Deferred) and held.is_open:
+            env.values[path] = Deferred(lambda: change(held.value), (held,))
+        elif held is not None:
+            env.values[path] = change(known(held))
+        elif "." in path and env.roots and env.lookup(root) is not None:
+            expr: Expr = Name(None, root)
+            for part in path.split(".")[1:]:
+                expr = Attribute(None, expr, part)
+            value = change(self.evaluate(expr, env))
+            if not isinstance(value, UnknownValue):
+                env.roots |= {root}
+                env.values[path] = value
+
+    def _narrow_comparison(self, left: Expr, op: str, right: Expr, env: Environment, truthy: bool) -> None:
+        if op in ("==", "!=") and isinstance(right, Constant) and right.kind in _COMPARED:
+            self._narrow_equality(left, right.value, env, (op == "==") == truthy)
+        path = dotted(left)
+        is_none = isinstance(right, Constant) and right.kind == "NoneType"
+        if path is not None and is_none and op in ("is", "is not", "==", "!="):
+            if (op in ("is", "==")) == truthy:
+                return
+            if env.get(path) == NONE:
+                env.dead = True
+            self._update(path, without_none, env)
+        elif isinstance(left, Call) and op in ("is", "==") and truthy and len(left.positional) == 1:
+            target = dotted(left.positional[0])
+            if target is not None and dotted(left.func) == "type":
+                cls = self.evaluate(right, env)
+                value = Instance(cls.cls, True) if isinstance(cls, ClassObject) else UNKNOWN
+                self._update(target, lambda _: value, env)
+
+    def _narrow_equality(self, left: Expr, value: object, env: Environment, equal: bool) -> None:
+        """What is one constant is no other: below `if key == "a"` no test of `key == "b"` holds."""
+        before = next((known for expr, known in env.equal if same(expr, left)), None)
+        if before is not None:
+            env.dead = env.dead or (before == value) is not equal
+        elif equal and _is_steady(left, env):
+            env.equal += ((left, value),)
+
+    def _narrow_call(self, test: Call, env: Environment, truthy: bool) -> None:
+        if not test.positional:
+            return
+        path = dotted(test.positional[0])
+        if path is None:
+            return
+        name = dotted(test.func)
+        if name == "isinstance" and len(test.positional) == 2:
+            if truthy:
+                cls = self.evaluate(test.positional[1], env)
+                value = Instance(cls.cls) if isinstance(cls, ClassObject) else UNKNOWN
+                self._update(path, lambda before: _narrowed(before, value), env)
+            else:
+                cls = self.evaluate(test.positional[1], env)
+                known = as_instance(self.evaluate(test.positional[0], env))
+                if known is not None and isinstance(cls, ClassObject) and cls.cls in known.cls.mro:
+                    env.dead = True
+                self._update(path, lambda before: before if isinstance(plain(before), Instance) else UNKNOWN, env)
+        elif name == "hasattr" and not truthy and len(test.positional) == 2:
+            asked, attr = plain(self.evaluate(test.positional[0], env)), test.positional[1]
+            holder = asked if isinstance(asked, ClassObject) else as_instance(asked)
+            if holder is not None and isinstance(attr, Constant) and isinstance(attr.value, str):
+                is_field = isinstance(holder, Instance) and holder.cls.field(attr.value) is not None
+                env.dead = env.dead or is_field or holder.cls.method(attr.value) is not None
+        elif truthy and (name or "").rpartition(".")[2].startswith(_GUARDS):
+            # hasattr, TypeGuard functions and the like: the value may be of any subclass
+            self._update(path, lambda before: before if _is_exact(before) else UNKNOWN, env)
+
+    def _forget_tested(self, test: Expr, env: Environment) -> None:
+        """After `a or b` held, what it said of either is not known."""
+        for part in children(test):
+            if isinstance(part, Call) and part.positional:
+                path = dotted(part.positional[0])
+                if path is not None and path in env.values and dotted(part.func) in ("isinstance", "hasattr"):
+                    env.values[path] = UNKNOWN
+            elif isinstance(part, BoolOp):
+                self._forget_tested(part, env)
+
+
+def _is_steady(expr: Expr, env: Environment) -> bool:
+    """Whether an expression gives the same as long as no variable of it is assigned."""
+    match expr:
+        case Name(id=name):
+            return name in env.locals
+        case Call(func=Name(id=name), args=(_,), positional=(argument,)) if name in _PURE:
+            is_builtin = not env.is_variable(name) and name not in env.module.outline.module_scope.bindings
+            return is_builtin and _is_steady(argument, env)
+    return False
+
+
+def _narrowed(before: Value, tested: Value) -> Value:
+    """The value after a successful `isinstance`: the more specific of both."""
+    known = plain(without_none(plain(before)))
+    if isinstance(known, Instance) and isinstance(tested, Instance) and tested.cls in known.cls.mro:
+        return known
+    return tested
+
+
+def _is_exact(value: Value) -> bool:
+    known = plain(value)
+    return isinstance(known, Instance) and known.exact

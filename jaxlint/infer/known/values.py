@@ -1,0 +1,475 @@
+"""What is known of the value of an expression. `UNKNOWN` is the usual answer, and never a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias, TypeGuard
+
+import msgspec
+from msgspec.structs import replace
+
+from jaxlint.infer.transforms.applied import Applied
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import External, FunctionSymbol, ModuleSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Argument, Expr, Lambda, dotted
+from jaxlint.syntax.statements import FunctionDefinition
+
+
+class UnknownValue(msgspec.Struct, frozen=True):
+    """Nothing is known."""
+
+
+UNKNOWN = UnknownValue()
+
+
+class Array(msgspec.Struct, frozen=True):
+    """A jax or numpy array. `single`: holds exactly one element (None: cannot be determined)."""
+
+    library: str
+    single: bool | None = None
+    #: Whether only an annotation says so, which may be meant loosely.
+    declared: bool = False
+
+
+class Scalar(msgspec.Struct, frozen=True):
+    """A Python value of a simple type; `kind` is the type's name. `varying`: changes from one loop turn to the next."""
+
+    kind: str
+    varying: bool = False
+
+
+NONE = Scalar("NoneType")
+
+
+class Instance(msgspec.Struct, frozen=True):
+    """An instance of a class that jaxlint knows; `exact` if of no subclass of it."""
+
+    cls: PytreeClass
+    exact: bool = False
+    #: Whether the code has put the leaves there, so that they need not be what annotations say.
+    refilled: bool = False
+    #: Whether only an annotation says so, which may be meant loosely.
+    declared: bool = False
+    #: What the constructor of an ordinary class was given for attributes of which the class itself says nothing.
+    held: tuple[tuple[str, Value], ...] = ()
+    #: Where the leaves are tracers, as a transformed function was given it, or what it is a part or a copy of: the
+    #: fields that the copy was given something else for.
+    traced: frozenset[str] | None = None
+
+
+class ClassObject(msgspec.Struct, frozen=True):
+    """The class itself; `exact` if it is no subclass of it (as `cls` and `type(self)` may be)."""
+
+    cls: PytreeClass
+    exact: bool = True
+
+
+class Container(msgspec.Struct, frozen=True):
+    """A tuple, list, set or dict; `items` if their number is known, else `element` for all of them.
+
+    `kind` is the type's name, or "sequence" and "mapping" where only that much is known.
+    """
+
+    kind: str
+    items: tuple[Value, ...] | None = None
+    element: Value = UNKNOWN
+    #: For dicts whose keys are literal strings.
+    keys: tuple[str, ...] | None = None
+    #: Whether only an annotation says so, which may be meant loosely.
+    declared: bool = False
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """One of several values."""
+
+    options: tuple[Value, ...]
+
+
+class FieldRead(msgspec.Struct, frozen=True):
+    """A value read from the field `field` of `cls`; `stepped` once something was added to it, or it was multiplied.
+
+    Where that is no number that the code states, or no sum, the value is `shifted`, too.
+    """
+
+    value: Value
+    cls: PytreeClass
+    field: str
+    stepped: bool = False
+    shifted: bool = False
+
+
+class Symbolic(msgspec.Struct, frozen=True):
+    """A module, or a thing known by its dotted name only."""
+
+    symbol: External | ModuleSymbol
+
+
+class FunctionValue(msgspec.Struct, frozen=True):
+    """A function of the project; `receiver` if it is a bound method."""
+
+    symbol: FunctionSymbol
+    receiver: Value | None = None
+    #: What `jax.jit(f)` and kin did to it, besides its decorators.
+    applied: tuple[Applied, ...] = ()
+    #: Whether it is found by `super()`, so that it is called though subclasses override it.
+    inherited: bool = False
+
+
+class LocalFunction(msgspec.Struct, eq=False):
+    """A function or lambda inside the code being read (`Closure`, which knows the variables around it)."""
+
+    node: FunctionDefinition | Lambda
+    declaration: Function
+    module: Module
+    #: Whether its body was read, or need not be.
+    read: bool = False
+
+
+class LocalFunctionValue(msgspec.Struct, frozen=True, eq=False):
+    """A function or lambda that is defined inside the function being read."""
+
+    function: LocalFunction
+    applied: tuple[Applied, ...] = ()
+
+
+class Partial(msgspec.Struct, frozen=True):
+    """`functools.partial(function, ...)`: the arguments that are given already, with their values."""
+
+    function: Value
+    args: tuple[Argument, ...]
+    values: tuple[Value, ...]
+
+
+class Method(msgspec.Struct, frozen=True):
+    """A method of a value that is known by name only: `array.sum`, `state.replace`."""
+
+    receiver: Value
+    name: str
+
+
+class Indexed(msgspec.Struct, frozen=True):
+    """`array.at` (index not yet applied) or `array.at[...]`, of what is an array or may be one."""
+
+    array: Array | UnknownValue
+    applied: bool = False
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """A penzai selection: parts of `tree`, which is written `base`; its methods choose others or make a copy."""
+
+    tree: Value
+    base: Expr
+
+
+Value: TypeAlias = (
+    UnknownValue
+    | Array
+    | Scalar
+    | Instance
+    | ClassObject
+    | Container
+    | Choice
+    | FieldRead
+    | Symbolic
+    | FunctionValue
+    | LocalFunctionValue
+    | Partial
+    | Method
+    | Indexed
+    | Selection
+)
+
+
+def plain(value: Value) -> Value:
+    """The value without the note of where it was read."""
+    return value.value if type(value) is FieldRead else value
+
+
+def join(a: Value, b: Value) -> Value:
+    """What is known of a value that is either `a` or `b`."""
+    if a == b:
+        return a
+    if isinstance(a, FieldRead) and isinstance(b, FieldRead) and (a.cls, a.field) == (b.cls, b.field):
+        if not a.stepped and not b.stepped:  # what the field holds, before and after it was changed in place
+            return FieldRead(join(a.value, b.value), a.cls, a.field)
+    for read, other in ((a, b), (b, a)):
+        if isinstance(read, FieldRead) and read.stepped and isinstance(plain(other), Scalar):
+            return FieldRead(join(plain(a), plain(b)), read.cls, read.field, True, read.shifted)
+    a, b = plain(a), plain(b)
+    if a == b:
+        return a
+    if isinstance(a, UnknownValue) or isinstance(b, UnknownValue):
+        return UNKNOWN
+    if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
+        return _join_instances(a, b, a.cls, a.exact and b.exact)
+    if isinstance(a, Instance) and isinstance(b, Instance):
+        if a.cls in b.cls.mro:
+            return _join_instances(a, b, a.cls)
+        if b.cls in a.cls.mro:
+            return _join_instances(a, b, b.cls)
+    if isinstance(a, Container) and isinstance(b, Container) and a.kind == b.kind:
+        return _join_containers(a, b)
+    if isinstance(a, Array) and isinstance(b, Array):
+        library = a.library if a.library == b.library else "array"
+        return Array(library, a.single if a.single == b.single else None, a.declared or b.declared)
+    if isinstance(a, Scalar) and isinstance(b, Scalar) and a.kind == b.kind:
+        return Scalar(a.kind, a.varying or b.varying)
+    return choice([*options(a), *options(b)])
+
+
+def _join_instances(a: Instance, b: Instance, cls: PytreeClass, exact: bool = False) -> Instance:
+    held = a.held if a.held == b.held else ()
+    traced = None if a.traced is None or b.traced is None else a.traced | b.traced
+    return Instance(cls, exact, a.refilled or b.refilled, a.declared or b.declared, held, traced)
+
+
+def _join_containers(a: Container, b: Container) -> Value:
+    declared = a.declared or b.declared
+    if a.items is not None and b.items is not None and len(a.items) == len(b.items) and a.keys == b.keys:
+        items = tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True))
+        return Container(a.kind, items, UNKNOWN, a.keys, declared)
+    parts = [p for c in (a, b) for p in (c.items if c.items is not None else (c.element,))]
+    return Container(a.kind, None, joined(list(parts)), declared=declared)
+
+
+def choice(values: list[Value]) -> Value:
+    """One of `values`; unknown if any of them is, or if there are many."""
+    distinct: list[Value] = []
+    for value in values:
+        for one in options(value):
+            if isinstance(one, UnknownValue):
+                return UNKNOWN
+            at = next((i for i, other in enumerate(distinct) if are_of_one_class(one, other)), None)
+            if at is not None:
+                distinct[at] = join(one, distinct[at])
+            elif one not in distinct:
+                distinct.append(one)
+    if len(distinct) == 1:
+        return distinct[0]
+    return Choice(tuple(distinct)) if 0 < len(distinct) <= 6 else UNKNOWN
+
+
+def are_of_one_class(a: Value, b: Value) -> bool:
+    """Whether both are instances of the same class."""
+    return isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls
+
+
+def is_declared(value: Value) -> bool:
+    """Whether only an annotation says what a value is."""
+    value = plain(value)
+    if isinstance(value, Choice):
+        return any(map(is_declared, value.options))
+    return isinstance(value, (Array, Instance, Container)) and value.declared
+
+
+def options(value: Value) -> tuple[Value, ...]:
+    """The possible values, one by one."""
+    return value.options if isinstance(value, Choice) else (value,)
+
+
+def without_none(value: Value) -> Value:
+    """The value once it is known not to be None."""
+    if isinstance(value, Choice):
+        rest = [o for o in value.options if o != NONE]
+        return choice(rest) if rest else UNKNOWN
+    return value
+
+
+def as_instance(value: Value) -> Instance | None:
+    """The instance that a value certainly is (unless it is None), or None."""
+    value = plain(without_none(plain(value)))
+    return value if isinstance(value, Instance) else None
+
+
+def joined(values: list[Value]) -> Value:
+    """What is known of a value that is any of `values`; unknown if there is none."""
+    if not values:
+        return UNKNOWN
+    result = values[0]
+    for value in values[1:]:
+        result = join(result, value)
+    return result
+
+
+def of_any_library(value: Value) -> Value:
+    """The value where an array of numpy may be in the place of one of jax."""
+    match value:
+        case Array(library="jax", single=single, declared=declared):
+            return Array("array", single, declared)
+        case Container(kind=kind, items=items, element=element, keys=keys, declared=declared):
+            held = None if items is None else tuple(map(of_any_library, items))
+            return Container(kind, held, of_any_library(element), keys, declared)
+        case Choice(options=options):
+            return joined([of_any_library(option) for option in options])
+    return value
+
+
+def of_jax(value: Value) -> Value:
+    """The value where the arrays that are declared are arrays of jax for certain."""
+    match value:
+        case Array(single=single, declared=True):
+            return Array("jax", single)
+        case Container(kind=kind, items=items, element=element, keys=keys, declared=declared):
+            held = None if items is None else tuple(map(of_jax, items))
+            return Container(kind, held, of_jax(element), keys, declared)
+        case Choice(options=options):
+            return joined([of_jax(option) for option in options])
+    return value
+
+
+def dict_of(entries: dict[str, Value]) -> Container:
+    """A dict whose keys are all known."""
+    return Container("dict", tuple(entries.values()), UNKNOWN, tuple(entries))
+
+
+def known_entries(value: Value) -> dict[str, Value] | None:
+    """The entries of a dict whose keys are all known, else None."""
+    value = plain(value)
+    if isinstance(value, Container) and value.keys is not None and value.items is not None:
+        return dict(zip(value.keys, value.items, strict=True))
+    return None
+
+
+def element_of(value: Value) -> Value:
+    """What iterating over the value yields."""
+    value = plain(without_none(plain(value)))
+    if isinstance(value, Container) and value.kind not in ("dict", "mapping"):
+        if value.items is not None:
+            return choice(list(value.items)) if value.items else UNKNOWN
+        return value.element
+    if isinstance(value, Array) and value.library == "jax" and not value.declared:
+        return Array("jax")
+    return UNKNOWN
+
+
+def slice_of(value: Value) -> Value:
+    """What a loop of JAX gives to its function of a tree, or makes of what that returns: a tree of its kind."""
+    value = plain(value)
+    match value:
+        case Instance(cls=cls):
+            return value if cls.is_pytree else UNKNOWN
+        case Array(declared=declared):
+            return Array("jax", None, declared)
+        case Container(kind=kind, items=items, element=element, keys=keys):
+            held = None if items is None else tuple(map(slice_of, items))
+            return Container(kind, held, slice_of(element), keys)
+    return UNKNOWN
+
+
+def traced(value: Value) -> Value:
+    """What a value becomes where it goes into a compiled function, or comes out of it; unknown for instances."""
+    match plain(value):
+        case Array(single=single):
+            return Array("jax", single)
+        case Scalar(kind="int" | "float" | "bool" | "complex"):
+            return Array("jax", True)
+        case Scalar(kind="NoneType"):
+            return value
+        case Container(kind="tuple" | "list" | "dict" as kind, items=items, element=element, keys=keys):
+            return Container(kind, None if items is None else tuple(map(traced, items)), traced(element), keys)
+    return UNKNOWN
+
+
+def marked(value: Value, *, traced: bool) -> Value:
+    """The value where the leaves of the instances of pytree classes in it are tracers, or need not be.
+
+    Of two libraries, the arrays that a transformed function is given are arrays of jax.
+    """
+    match value:
+        case Array(library="array", single=single, declared=declared) if traced:
+            return Array("jax", single, declared)
+        case Instance(cls=cls, traced=before) if (before is not None) != traced and (not traced or cls.is_pytree):
+            return replace(value, traced=frozenset() if traced else None)
+        case Container(items=tuple(items)):
+            return replace(value, items=tuple([marked(item, traced=traced) for item in items]))
+        case Container(element=element):
+            return replace(value, element=marked(element, traced=traced))
+        case Choice(options=options):
+            return Choice(tuple([marked(option, traced=traced) for option in options]))
+    return value
+
+
+def holds_tracers(value: Value) -> bool:
+    """Whether the leaves of an instance are tracers, or of one that an ordinary one holds."""
+    value = plain(value)
+    return isinstance(value, Instance) and (
+        value.traced is not None or any(holds_tracers(held) for _, held in value.held)
+    )
+
+
+def arrays_in(value: Value, depth: int = 0) -> list[Array]:
+    """The arrays that a value is, or certainly holds in tuples, lists and dicts."""
+    value = plain(value)
+    if depth > 6:
+        return []
+    match value:
+        case Array():
+            return [value]
+        case Container(items=items, element=element):
+            parts: Any = items if items is not None else (element,)
+            return [a for part in parts for a in arrays_in(part, depth + 1)]
+        case Choice():
+            found = [arrays_in(o, depth + 1) for o in value.options if o != NONE]
+            return [a for part in found for a in part] if found and all(found) else []
+    return []
+
+
+def is_classmethod(function: Function) -> bool:
+    """Whether a function gets the class of its receiver."""
+    return bool(function.decorators) and any(dotted(d) == "classmethod" for d in function.decorators)
+
+
+def binds_receiver(function: Function, receiver: Value | None) -> int:
+    """How many parameters a receiver takes: 1 for a bound method, 0 for a static method or `Class.method`."""
+    if receiver is None or function.self_name is None:
+        return 0
+    return 1 if is_classmethod(function) or not isinstance(plain(receiver), ClassObject) else 0
+
+
+def holds_given(value: Value | None) -> TypeGuard[Instance]:
+    """Whether a value is an instance that is known to hold what its constructor was given."""
+    return isinstance(value, Instance) and bool(value.held)
+
+
+def is_larger_array(value: Value) -> bool:
+    """Whether a value is an array that certainly does not hold exactly one element."""
+    value = plain(value)
+    return isinstance(value, Array) and value.single is False
+
+
+def is_informative(value: Value) -> bool:
+    """Whether a parameter is worth reading a function for: an instance of a pytree class, or a container of such."""
+    value = plain(value)
+    match value:
+        case Instance(cls=cls, held=held):
+            return cls.is_pytree or bool(held)
+        case ClassObject(cls=cls):
+            return cls.is_pytree
+        case Container(items=items, element=element):
+            return any(is_informative(v) for v in items or ()) or is_informative(element)
+        case Choice(options=options):
+            return any(is_informative(v) for v in options)
+    return False
+
+
+def worth_passing(passed: Mapping[str, Value]) -> dict[str, Value]:
+    """What of the arguments of a call a function is read for, and the functions that are passed beside it.
+
+    What those return is of interest where they are given the instances: `train(state, step)`.
+    """
+    found = {name: value for name, value in passed.items() if is_informative(value)}
+    if found and len(found) < len(passed):
+        found |= {name: plain(value) for name, value in passed.items() if is_function(plain(value))}
+    return found
+
+
+def is_function(value: Value) -> bool:
+    """Whether a value is a function that has a name, or what `partial` makes of one."""
+    match value:
+        case Partial(function=function):
+            return is_function(function)
+        case LocalFunctionValue(function=function):
+            return isinstance(function.node, FunctionDefinition)
+    return isinstance(value, FunctionValue)

@@ -1,0 +1,348 @@
+"""Reading compound statements: branches, loops, `with`, `try` and `match`."""
+
+from __future__ import annotations
+
+from jaxlint.infer.bodies.declarations import Declarations
+from jaxlint.infer.bodies.expecting import expects_error, suppresses_unrelated
+from jaxlint.infer.calls.calls import CallEvaluator
+from jaxlint.infer.evaluating.closures import Closure
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.notes import TRIED
+from jaxlint.infer.known.counting import counted_names, settled, swept
+from jaxlint.infer.known.deferred import Deferred, Held
+from jaxlint.infer.known.environment import Environment, merge
+from jaxlint.infer.known.values import (
+    UNKNOWN,
+    ClassObject,
+    Instance,
+    Scalar,
+    Symbolic,
+    UnknownValue,
+    Value,
+    as_instance,
+    element_of,
+    plain,
+)
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.symbols.outline import names_by_position
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, items_of, last_name
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    Capture,
+    ClassDefinition,
+    Do,
+    For,
+    FunctionDefinition,
+    Handler,
+    If,
+    Jump,
+    Match,
+    Raise,
+    Return,
+    Statement,
+    Try,
+    While,
+    With,
+    assigned_names,
+    target_names,
+)
+
+_MAX_LOOPS_READ_TWICE = 3
+
+
+class CompoundStatements:
+    """Reads compound statements; a reader of units does."""
+
+    def __init__(self, evaluator: Evaluator, calls: CallEvaluator, module: Module, declarations: Declarations) -> None:
+        self.evaluator = evaluator
+        self.calls = calls
+        self.deferral = calls.deferral
+        self.notes = calls.notes
+        self.module = module
+        self.declarations = declarations
+        self.shared = calls.shared_variables(module)
+        self.deferred: list[Closure] = []
+        self.returned: list[Held] = []
+        self.yielded: list[Held] = []
+        self.muted_loops = 0
+
+    def _define(self, node: FunctionDefinition, env: Environment, owner: PytreeClass | None) -> None:
+        raise NotImplementedError
+
+    def _class(self, node: ClassDefinition, env: Environment) -> None:
+        raise NotImplementedError
+
+    def _assign(self, target: Expr, value: Held, env: Environment, how: str) -> None:
+        raise NotImplementedError
+
+    def _block(self, body: Body, env: Environment) -> None:
+        raise NotImplementedError
+
+    def _compound(self, node: Statement, env: Environment) -> None:
+        match node:
+            case FunctionDefinition():
+                self._define(node, env, None)
+            case ClassDefinition():
+                self._class(node, env)
+            case If():
+                self._if(node, env)
+            case For(target=target, iterable=iterable):
+                element = swept(_element(self.deferral.later(iterable, env)))
+                _count_to(iterable, env)
+                mutable = frozenset(target_names(target)) if env.may_be_mutable(iterable) else frozenset[str]()
+                self._loop(node, env, target, element, mutable)
+                self._block(node.orelse, env)
+            case While():
+                self._loop(node, env, None, UNKNOWN)
+                self._block(node.orelse, env)
+            case With():
+                self._with(node, env)
+            case Try():
+                self._try(node, env)
+            case Match():
+                self._match(node, env)
+
+    def _if(self, node: If, env: Environment) -> None:
+        """An if statement with its chain of elif: every branch starts where the tests before it failed."""
+        ends: list[Environment] = []
+        no = env
+        for test, body in node.branches:
+            if last_name(test) == "TYPE_CHECKING" or (isinstance(test, Constant) and not test.value):
+                continue  # never runs
+            self.deferral.skim(test, no)
+            yes, no = no.copy(), no.copy()
+            self.evaluator.narrow(test, yes, True)
+            self.evaluator.narrow(test, no, False)
+            self._block(body, yes)
+            ends.append(yes)
+        self._block(node.orelse, no)
+        ends.append(no)
+        merged = merge(ends)
+        merged.dead = all(e.dead for e in ends)
+        env.become(merged)
+
+    def _loop(
+        self,
+        node: For | While,
+        env: Environment,
+        target: Expr | None,
+        element: Held,
+        mutable: frozenset[str] = frozenset(),
+    ) -> None:
+        """A loop; some variables of the target may hold parts of a mutable copy."""
+        body, test = node.body, node.test if isinstance(node, While) else None
+
+        def turn(start: Environment) -> Environment:
+            inner = start.copy()
+            if target is not None:
+                self._assign(target, element, inner, "loop")
+                inner.mutable_parts |= mutable
+            if test is not None:
+                self.notes.point(node, inner)
+                self.deferral.skim(test, inner)
+                self.evaluator.narrow(test, inner, True)
+            self._block(body, inner)
+            inner.dead = False
+            return inner
+
+        self.notes.loop_depth += 1
+        try:
+            if self.muted_loops < _MAX_LOOPS_READ_TWICE:
+                self.muted_loops += 1
+                returned, yielded = list(self.returned), list(self.yielded)
+                with self.notes.muted(), self.notes.first_turn():
+                    before = merge([env, turn(env)])
+                self.returned, self.yielded = returned, yielded
+                self.muted_loops -= 1
+            else:
+                before = env.copy()
+                for name in assigned_names(body):
+                    before.bind(name, UNKNOWN)
+            after = turn(before)
+        finally:
+            self.notes.loop_depth -= 1
+        env.become(merge([before, after]))
+        for name in counted_names(body):
+            held = env.values.get(name)
+            if held is not None:
+                env.values[name] = settled(held)
+
+    def _with(self, node: With, env: Environment) -> None:
+        fails = any(expects_error(expr) for expr, _ in node.items)
+        unlocked: frozenset[str] = frozenset()
+        for expr, target in node.items:
+            self.deferral.skim(expr, env)
+            entered: Value = UNKNOWN
+            copied = None
+            if isinstance(expr, Call):
+                copied = self._copied(expr, env)
+                if copied is not None:
+                    entered = copied
+                else:
+                    unlocked |= self._handed_over(expr, env)
+            if target is not None:
+                if copied is None:
+                    entered = self.calls.entered(expr, env)
+                self._assign(target, entered, env, "with")
+                if copied is not None and isinstance(target, Name):
+                    unlocked |= {target.id}
+        outer = env.mutable_copies
+        env.mutable_copies |= unlocked
+        outside = self.notes.runs_untransformed
+        self.notes.runs_untransformed = outside or _disables_jit(node)
+        before = env.copy() if any(suppresses_unrelated(expr) for expr, _ in node.items) else None
+        self._block_expecting(node.body, env, frozenset({"Exception", TRIED}) if fails else frozenset())
+        if before is not None:  # the body may have ended anywhere
+            env.become(merge([before, env.copy()]))
+            env.dead = False
+        self.notes.runs_untransformed = outside
+        env.mutable_copies -= unlocked - outer
+        if not outer:
+            env.mutable_parts = frozenset()
+
+    def _copied(self, call: Call, env: Environment) -> Instance | None:
+        """The instance that `with copy_and_mutate(x) as y` makes mutable."""
+        func = plain(self.evaluator.evaluate(call.func, env))
+        if isinstance(func, Symbolic) and isinstance(func.symbol, External):
+            if func.symbol.name == "jax_dataclasses.copy_and_mutate" and call.positional:
+                with self.notes.muted():
+                    return as_instance(self.evaluator.evaluate(call.positional[0], env))
+        return None
+
+    def _handed_over(self, call: Call, env: Environment) -> frozenset[str]:
+        """The variables that a context manager of the user's gets hold of; it may make their instances mutable."""
+        func = plain(self.evaluator.evaluate(call.func, env))
+        if isinstance(func, (Symbolic, ClassObject)):
+            return frozenset()
+        receiver = call.func.value if isinstance(call.func, Attribute) else call.func
+        paths = [dotted(expr) for expr in (receiver, *(a.value for a in call.args))]
+        return frozenset(path.partition(".")[0] for path in paths if path is not None)
+
+    def _block_expecting(self, body: Body, env: Environment, expected: frozenset[str]) -> None:
+        """Read a block; events that raise one of the expected errors are not reported."""
+        outer, self.notes.expected = self.notes.expected, self.notes.expected | expected
+        try:
+            self._block(body, env)
+        finally:
+            self.notes.expected = outer
+        if expected:
+            env.dead = False
+
+    def _try(self, node: Try, env: Environment) -> None:
+        expected = frozenset(name for h in node.handlers for name in _swallowed(h))
+        if node.handlers and _only_tries(node.body):
+            expected |= {TRIED}
+        start = env.copy()
+        body = env.copy()
+        self._block_expecting(node.body, body, expected)
+        middle = merge([start, body])
+        middle.dead = False
+        ends: list[Environment] = []
+        for handler in node.handlers:
+            branch = middle.copy()
+            if handler.name is not None:
+                branch.bind(handler.name, UNKNOWN)
+            self._block(handler.body, branch)
+            ends.append(branch)
+        self._block(node.orelse, body)
+        ends.insert(0, body)
+        merged = merge(ends)
+        merged.dead = all(e.dead for e in ends)
+        env.become(merged)
+        dead, env.dead = env.dead, False
+        self._block(node.final, env)
+        env.dead = env.dead or dead
+
+    def _match(self, node: Match, env: Environment) -> None:
+        subject = dotted(node.subject)
+        value = self.evaluator.evaluate(node.subject, env)
+        ends = [env.copy()]
+        rest = env.copy()
+        for case in node.cases:
+            branch = rest.copy()
+            for name in case.captured:
+                branch.bind(name, UNKNOWN)
+            if subject is not None and subject in branch.values:
+                if case.cls is not None:
+                    cls = self.evaluator.evaluate(case.cls, branch)
+                    before = as_instance(branch.get(subject) or UNKNOWN)
+                    if before is not None and isinstance(cls, ClassObject) and cls.cls in before.cls.mro:
+                        rest.values[subject] = UNKNOWN  # the cases below see it only if this one does not match
+                    branch.values[subject] = Instance(cls.cls) if isinstance(cls, ClassObject) else UNKNOWN
+                elif case.whole is not None:
+                    branch.bind(case.whole, branch.values[subject])
+                elif not case.always:
+                    branch.values[subject] = UNKNOWN
+            elif case.whole is not None:
+                branch.bind(case.whole, value)
+            for capture in case.captures:
+                branch.bind(capture.name, self._captured(capture, branch))
+            if case.guard is not None:
+                self.evaluator.evaluate(case.guard, branch)
+            self._block(case.body, branch)
+            ends.append(branch)
+        env.become(merge(ends))
+
+    def _captured(self, capture: Capture, env: Environment) -> Value:
+        """What a class pattern binds a name to."""
+        cls = self.evaluator.evaluate(capture.cls, env)
+        if not isinstance(cls, ClassObject):
+            return UNKNOWN
+        part = capture.part
+        if isinstance(part, int):
+            part = self._positional_field(cls.cls, part)
+            if part is None:
+                return UNKNOWN
+        matched = Instance(cls.cls, refilled=True)  # whoever has made it
+        return matched if part is None else self.evaluator.attribute_of(matched, part)
+
+    def _positional_field(self, cls: PytreeClass, index: int) -> str | None:
+        """The field that a class pattern means by its position, if the class does not say so itself."""
+        own = any(a.name == "__match_args__" for c in cls.mro for a in c.symbol.declaration.assignments)
+        parameters = cls.constructor()
+        if own or parameters is None or cls.custom_init() is not None:
+            return None
+        names = [name for name in names_by_position(parameters) if cls.field(name) is not None]
+        return names[index] if index < len(names) else None
+
+
+def _element(held: Held) -> Held:
+    """What iterating over a value yields."""
+    return Deferred(lambda: element_of(held.value), (held,)) if isinstance(held, Deferred) else element_of(held)
+
+
+def _only_tries(body: Body) -> bool:
+    """Whether a block evaluates one expression and does no more than to keep in mind that it went well."""
+    stored = (s.value for s in body if isinstance(s, (Assign, Return)))
+    others = [s for s in body if not isinstance(s, (Assign, Return, Jump))]
+    return len(others) == 1 and isinstance(others[0], Do) and all(v is None or isinstance(v, Constant) for v in stored)
+
+
+def _disables_jit(node: With) -> bool:
+    """Whether `with jax.disable_jit():` lets the calls of compiled functions inside run like any others."""
+    return any(
+        isinstance(expr, Call) and last_name(expr.func) == "disable_jit" and not expr.args for expr, _ in node.items
+    )
+
+
+def _swallowed(handler: Handler) -> list[str]:
+    """The names of the errors that a handler swallows."""
+    if any(isinstance(statement, Raise) for statement in handler.body):
+        return []
+    kind = handler.error
+    if kind is None:
+        return ["Exception"]
+    return [(dotted(n) or "").rpartition(".")[2] for n in items_of(kind)]
+
+
+def _count_to(iterable: Expr, env: Environment) -> None:
+    """Learn that the variables are integers up to which a loop counts: `for i in range(steps)`."""
+    match iterable:
+        case Call(func=Name(id="range"), args=args):
+            for argument in args:
+                name = argument.value.id if isinstance(argument.value, Name) else ""
+                if isinstance(env.values.get(name), UnknownValue):
+                    env.values[name] = Scalar("int")

@@ -1,0 +1,138 @@
+"""Indexing what the check of one module asks of the project as a whole, module by module."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.transforms.calling import may_change_given
+from jaxlint.infer.transforms.transformed import TransformedFunctions, names_static
+from jaxlint.project.index import Key, ProjectIndex, TracedBy
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol
+from jaxlint.pytrees.array_fields import names_array
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.stubs import ALWAYS_DESCRIBED, DESCRIBED
+from jaxlint.pytrees.updating import see_updates
+from jaxlint.symbols.outline import Applying, Assignment, Class, Function
+from jaxlint.syntax.expressions import Call
+
+
+class Indexer:
+    """Adds to `project_index` what modules tell. The model must know who imports whom already."""
+
+    def __init__(self, evaluator: Evaluator, transformed: TransformedFunctions, project_index: ProjectIndex) -> None:
+        self.project_index = project_index
+        self._model = evaluator.model
+        self._evaluator = evaluator
+        self._transformed = transformed
+        #: The classes that were looked at.
+        self._seen: set[Key] = set()
+        #: Those of them that are pytrees.
+        self._seen_pytrees: set[Key] = set()
+
+    def build_index(self, module: Module) -> None:
+        """Add what a module tells, whose turn it is."""
+        outline = module.outline
+        self.index_module(module)
+        self.index_declared(module, outline.classes.values(), outline.functions.values())
+        self.index_applied(module, outline.applying)
+
+    def index_module(self, module: Module) -> None:
+        """Add what the module tells as a whole."""
+        project_index = self.project_index
+        project_index.indexed.add(module.path)
+        if any(level == 0 and self._is_described(name, module) for level, name in module.outline.imported_modules):
+            project_index.seeing.add(module.path)
+        for name, bindings in module.outline.module_scope.bindings.items():
+            values = [b.value for b in bindings if isinstance(b, Assignment) and isinstance(b.value, Call)]
+            if any(map(names_static, values)):
+                project_index.names_with_static_arguments.add(name)
+
+    def index_declared(self, module: Module, declared: Iterable[Class], functions: Collection[Function]) -> None:
+        """Add what some classes and functions of a module tell."""
+        project_index = self.project_index
+        classes = [self._model.build(ClassSymbol(module, cls)) for cls in declared]
+        for ancestor, keys in subclasses_among(classes).items():
+            project_index.subclasses.setdefault(ancestor, []).extend(keys)
+        for cls in classes:
+            for one in cls.mro:
+                if one.symbol.key not in self._seen:
+                    self._seen.add(one.symbol.key)
+                    self._see(one)
+        updating = self._model.updating_methods
+        for function in functions:
+            if updating.may_copy_parameter(function, module, self._model.class_of_symbol):
+                project_index.updating_method_names.add(function.name)
+            if function.acts and may_change_given(function, module.outline):
+                project_index.changing_function_names.add(function.name)
+        project_index.cycles += self._model.cycles
+        self._model.cycles.clear()
+        seen = [function for function in functions if "<locals>" not in function.scope]  # by other modules
+        project_index.transformed_names.update(f.name for f in seen if self._transformed.decorating(f, module))
+        project_index.names_with_static_arguments |= self._transformed.names_with_static_arguments(functions, module)
+        for function in functions:
+            held = (a for a in function.self_assignments if isinstance(a.value, Call) and names_static(a.value))
+            project_index.names_with_static_arguments.update(a.attr for a in held)
+        self._cross(self._evaluator.traced.declared_by(functions, (), module))
+
+    def index_applied(self, module: Module, applying: Iterable[Applying]) -> None:
+        """Add what some of the calls in a module apply to functions; declarations come first."""
+        applications = list(self._transformed.applications.of(applying, module))
+        for application in applications:
+            if application.function.module is not module:
+                modules = self.project_index.applying.setdefault(application.function.key, [])
+                if module.path not in modules:
+                    modules.append(module.path)
+        self._cross(self._evaluator.traced.declared_by((), applications, module))
+
+    def _cross(self, traced: Mapping[Key, TracedBy]) -> None:
+        for key, by in traced.items():
+            self.project_index.traced.setdefault(key, by)
+
+    def _is_described(self, name: str, module: Module) -> bool:
+        """Whether what is imported is of a package of which we describe classes."""
+        package = name.partition(".")[0]
+        return package in DESCRIBED and (
+            package in ALWAYS_DESCRIBED or self._model.project.find_unnoted(name, module) is None
+        )
+
+    def _see(self, cls: PytreeClass) -> None:
+        """Add what a class is called, has and does."""
+        project_index = self.project_index
+        see_updates(
+            project_index.visible_updates,
+            self._model.project.package_root(cls.module.path),
+            cls,
+            self._model.updating_methods,
+        )
+        if not cls.is_pytree:
+            return
+        project_index.seeing.update(one.module.path for one in cls.mro)
+        project_index.pytree_class_names.add(cls.name)
+        project_index.static_field_names.update(f.name for f in cls.static_fields)
+        project_index.array_field_names.update(
+            f.name
+            for f in cls.fields
+            if f.annotation and f.owner.key not in self._seen_pytrees and names_array(f.annotation.expr)
+        )
+        self._seen_pytrees.add(cls.symbol.key)
+        project_index.updating_method_names |= cls.framework.copying_methods
+        for name, qualnames in cls.symbol.declaration.methods.items():
+            function = cls.module.outline.functions[qualnames[-1]]
+            updating = self._model.updating_methods
+            if updating.updates(cls, function, cls.module) or updating.constructs(cls, function, cls.module):
+                project_index.updating_method_names.add(name)
+            if cls.frozen is not True and not name.startswith("__"):
+                project_index.method_calls.setdefault(function.name, set()).update(function.self_calls)
+                if function.self_assignments or function.self_mutations:
+                    project_index.changing_method_names.add(function.name)
+
+
+def subclasses_among(classes: Iterable[PytreeClass]) -> dict[Key, list[Key]]:
+    """Which of the classes inherit from a class, directly or not."""
+    found: dict[Key, list[Key]] = {}
+    for cls in classes:
+        for ancestor in cls.mro[1:]:
+            found.setdefault(ancestor.symbol.key, []).append(cls.symbol.key)
+    return found

@@ -1,0 +1,425 @@
+"""Reading modules: what happens in the units that are worth parsing, and what functions return."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from jaxlint.infer.bodies.declarations import Declarations
+from jaxlint.infer.bodies.named_classes import NamedClasses
+from jaxlint.infer.calls.calls import CallEvaluator
+from jaxlint.infer.calls.elsewhere import CallsElsewhere, Told
+from jaxlint.infer.calls.transformed_classes import TracedClasses
+from jaxlint.infer.choosing.handling import handled, unknown_names
+from jaxlint.infer.choosing.pieces import has_bare_parameters
+from jaxlint.infer.choosing.rows import Rows
+from jaxlint.infer.choosing.triggers import Triggers
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Event, Place
+from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.values import UNKNOWN, ClassObject, Instance, Scalar, Value, holds_given, plain, worth_passing
+from jaxlint.infer.reading.call_sites import CallSites
+from jaxlint.infer.reading.flow import UnitReader
+from jaxlint.infer.transforms.applied import Applied
+from jaxlint.project.index import Key, TracedBy
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.build import PytreeModel
+from jaxlint.symbols.bodies import shows_body
+from jaxlint.symbols.names_used import imports_in
+from jaxlint.symbols.outline import Function, Unit
+from jaxlint.symbols.parsing import read_statements
+from jaxlint.syntax.by_text import ByText
+from jaxlint.syntax.from_ast import to_body
+from jaxlint.syntax.source import Source, Unreadable
+from jaxlint.syntax.statements import Body, FunctionDefinition, Return
+
+_UNITS_STORED = 24
+_DEFINITIONS_STORED = 256
+#: How many functions of a unit are read by themselves, when they are asked for; for the next one all of it is read.
+_FEW_FUNCTIONS = 16
+_MAX_RETURN_DEPTH = 5
+#: Through how many modules it is asked who calls whom.
+_MOST_STEPS = 2
+
+
+class ModuleReader:
+    """Reads the units of modules; keeps the last few that were parsed."""
+
+    def __init__(self, model: PytreeModel, evaluator: Evaluator | None = None) -> None:
+        self.model = model
+        self.evaluator = evaluator or Evaluator(model)
+        self.calls = CallEvaluator(self.evaluator)
+        self.evaluator.traced = self.traced = TracedClasses(self.evaluator)
+        self.calls.return_of = self.return_of
+        self.calls.body_of = self.body_of
+        self.calls.named_classes = NamedClasses(model.resolver, self.body_of)
+        self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
+        #: How many functions of a unit (path, first row) were read by themselves.
+        self._by_themselves: Counter[tuple[str, int]] = Counter()
+        #: The declarations of units all of which was read, beside its statements.
+        self._whole: dict[tuple[str, int], tuple[Body, Declarations]] = {}
+        #: Units that were parsed by other readers, if they are stored.
+        self.stored_units: ByText[Body | None] | None = None
+        #: Called before each unit is read; what it raises ends the reading.
+        self.step: Callable[[], None] = lambda: None
+        self._returns: dict[object, Value] = {}
+        #: The functions that were looked into for the module that is checked.
+        self._definitions: dict[Key, tuple[Declarations, FunctionDefinition] | None] = {}
+        #: Whether other modules look into functions.
+        self._shown: dict[tuple[str, str], bool] = {}
+        self._reading: Module | None = None
+        #: The module that is checked.
+        self.checked: Module | None = None
+        #: What happens in functions when they are called with instances; and the constructor that was given those which
+        #: their `self` holds.
+        self._called: list[tuple[FunctionSymbol, FunctionSymbol | None, list[Event]]] = []
+        self.triggers = Triggers(model, self.calls.transformed, self.evaluator.annotations, self.calls.calling)
+        self.call_sites = CallSites(model)
+        self.calls.note_call = self.call_sites.note
+        self.elsewhere = CallsElsewhere(model, self._listener)
+        self.traced.elsewhere = lambda cls: self.elsewhere.passing(cls, self.checked)
+        #: Reads the calls in other modules, once that is needed; how many readers listen for others.
+        self.listening: ModuleReader | None = None
+        self._steps = 0
+        self.calls.note_called = lambda function, events: self._called.append((function, None, events))
+        self._return_depth = 0
+        #: The units (path, first row) that nest too deeply to be read.
+        self.unread: list[tuple[str, int]] = []
+
+    # -- units ------------------------------------------------------------------------------
+
+    def statements(self, module: Module, unit: Unit, rows: Rows | None = None) -> Body | None:
+        """The statements of a unit, without the functions that the rows do not hold; None if they cannot be read."""
+        key = (module.path, unit.first, None if rows is None or not unit.pieces else rows.places)
+        if key in self._units:
+            self._units.move_to_end(key)
+            return self._units[key]
+        try:
+            source = module.source
+        except Unreadable:
+            return None
+        left_out = [] if rows is None else [p for p in unit.pieces if p.kind == "function" and not rows.hold(p.first)]
+        kept = None if module.trees is None else module.trees.statements(module.path, unit, {p.last for p in left_out})
+        self._units[key] = self._parsed(_text(unit, left_out, source), unit.first) if kept is None else to_body(kept)
+        if len(self._units) > _UNITS_STORED:
+            self._units.popitem(last=False)
+        return self._units[key]
+
+    def _parsed(self, text: str, row: int) -> Body | None:
+        """The statements of a text that starts in a row."""
+        stored = self.stored_units
+        if stored is not None and (text, row) in stored:
+            return stored[text, row]
+        statements = read_statements(text, row)
+        body = None if statements is None else to_body(statements)
+        if stored is not None:
+            stored[text, row] = body
+        return body
+
+    def events(self, module: Module) -> list[list[Event]]:
+        """What happens in each unit of a module that is worth reading."""
+        return self._events(module, self.triggers.worth_reading(module))
+
+    def _events(self, module: Module, chosen: Sequence[tuple[Unit, Rows]]) -> list[list[Event]]:
+        self.start(module, chosen)
+        env = Environment(module, "")
+        read = [self.read_unit(module, unit, rows, env) for unit, rows in chosen]
+        found = [events for events in read if events]
+        self._ask(self._handling(found, module), module)
+        join_statements(found)
+        return found + [events for _, events in self.called()]
+
+    def begin(self, module: Module) -> None:
+        """Begin to check a module: nothing that was read for another one counts."""
+        self.checked = module
+        self._definitions.clear()
+        self.call_sites.start()
+        self.calls.transformed.start()
+        self.traced.start()
+        self.calls.named_classes.start()
+
+    def start(self, module: Module, chosen: Sequence[tuple[Unit, Rows]]) -> None:
+        """Begin with the units of a module that are worth reading, or begin again."""
+        if self._reading is module:  # calls are to tell again what happens in functions
+            self._returns.clear()
+        self._reading = module
+        self._called = []
+        self.begin(module)
+        self.calls.deferral.start(self.triggers.eventful_names(module, [unit for unit, _ in chosen]))
+
+    def read_unit(self, module: Module, unit: Unit, rows: Rows, env: Environment) -> list[Event]:
+        """What happens in a unit of the module that was begun with."""
+        self.step()
+        events: list[Event] = []
+        body = self.statements(module, unit, rows)
+        if body is None:
+            self.unread.append((module.path, unit.first))
+            return events
+        declarations = Declarations(self.triggers.declared(module, unit), body)
+        reader = UnitReader(self.evaluator, self.calls, module, declarations)
+        place = Place(module, subclasses=self.model.subclasses, applied=self._applied)
+        try:
+            reader.read(body, env, events, place)
+        except RecursionError:
+            self.unread.append((module.path, unit.first))
+        return events
+
+    def called(self) -> list[tuple[FunctionSymbol, list[Event]]]:
+        """What happens in functions of the module when they are called with what the calls agree on."""
+        return [
+            (function, events)
+            for function, made_by, events in self._called
+            if events and self.call_sites.agree(function) and (made_by is None or self.call_sites.agree(made_by))
+        ]
+
+    # -- what other modules pass ---------------------------------------------------------------
+
+    def _handling(self, found: Sequence[Sequence[Event]], module: Module) -> list[Function]:
+        """The functions of a module that handle parameters of which nothing is known, and those that call them."""
+        index, functions = self.model.project_index, module.outline.functions
+        if module.path not in index.imports.importers or not (
+            module.path in index.seeing or self.triggers.may_be_given_pytrees(module)
+        ):
+            return []
+        read = [event for events in found for event in events if isinstance(event, CodeRead)]
+        outer = [f for f in functions.values() if "<locals>" not in f.scope]
+        bare = {f.qualname: f for f in outer if self._may_be_given(f, module)}
+        named = self.elsewhere.named({f.name for f in bare.values()}, module) if read else set[str]()
+        called = {name for name, f in bare.items() if f.name in named}
+        if not called:
+            return []
+        inside = named.union(*(unit.calls for unit in module.outline.units))
+        handling: dict[str, Function] = {}
+        for code in read:
+            around = bare.get("" if code.function is None else code.function.qualname.partition(".<locals>")[0])
+            if (
+                around is None
+                or around.qualname in handling
+                or not (around.name in inside or around.qualname in called)
+            ):
+                continue
+            names = unknown_names(code, self.triggers.given)
+            if names and not names.isdisjoint(handled(code, index.updating_method_names.__contains__)):
+                handling[around.qualname] = around
+        if handling:
+            callers = self.calls.calling.names(module, frozenset(function.name for function in handling.values()))
+            handling |= {name: bare[name] for name in called if bare[name].name in callers}
+        return list(handling.values())
+
+    def _may_be_given(self, function: Function, module: Module) -> bool:
+        """Whether something of unknown class is given to a function, or to the constructor of its class."""
+        return has_bare_parameters(function) or bool(function.owner and self.triggers.given.maker(function, module))
+
+    def _ask(self, functions: Sequence[Function], module: Module) -> None:
+        """Read functions of the module with what other modules pass to them, and give to the constructors of `self`."""
+        symbols = {f.qualname: FunctionSymbol(module, f) for f in functions}
+        for function in functions:
+            for maker in self._makers(function, module):
+                symbols[maker.qualname] = FunctionSymbol(module, maker)
+        told = self.elsewhere.passed(symbols.values(), module) if symbols else {}
+        for function in functions if told else ():
+            symbol = symbols[function.qualname]
+            makers = [symbols[maker.qualname].key for maker in self._makers(function, module)]
+            receiver = self._given_receiver(function, module, [told[key] for key in makers if key in told])
+            passed = told.get(symbol.key, {})
+            if passed or holds_given(receiver):
+                self.call_sites.note(symbol, passed, None)
+                self.call_sites.asked.update((symbol.key, *makers))
+                notes = self.calls.notes
+                notes.events, notes.place = [], Place(module, subclasses=self.model.subclasses, applied=self._applied)
+                try:
+                    self.return_of(symbol, receiver, worth_passing(passed))
+                finally:
+                    notes.events = notes.place = None
+
+    def _makers(self, function: Function, module: Module) -> list[Function]:
+        """The constructors of the class of a method that reads what they are given."""
+        owner = self.triggers.given.maker(function, module) if function.owner is not None else ""
+        outline = module.outline
+        return [outline.functions[q] for q in outline.classes[owner].methods.get("__init__", ())] if owner else []
+
+    def _given_receiver(self, function: Function, module: Module, given: Sequence[dict[str, Value]]) -> Value | None:
+        """The `self` of a method, with what its constructor is given."""
+        if function.owner is None:
+            return None
+        owner = self.triggers.given.cls(function.owner, module)
+        receiver = self.evaluator.receiver(function, owner)
+        if len(given) == 1 and isinstance(receiver, Instance) and not owner.is_pytree:
+            stored = self.calls.stored_parameters(owner)
+            held = {stored[name]: value for name, value in given[0].items() if name in stored}
+            return replace(receiver, refilled=True, held=tuple(sorted(worth_passing(held).items())))
+        return receiver
+
+    def _listener(self) -> ModuleReader:
+        """Another reader, which reads the calls in other modules."""
+        if self.listening is None:
+            self.listening = ModuleReader(self.model)
+            self.listening._steps = self._steps + 1
+        self.listening.stored_units, self.listening.step = self.stored_units, self.step
+        return self.listening
+
+    def listen(self, module: Module, functions: Sequence[FunctionSymbol], names: Collection[str]) -> dict[Key, Told]:
+        """What a module passes to functions of another one that it calls by some names."""
+        self._returns.clear()
+        names = {*names, *(name for name, binding in imports_in(module.outline) if binding.name in names)}
+        try:
+            chosen = self.triggers.holding(_rows_naming(names, module.source), module)
+        except Unreadable:
+            return {}
+        if not chosen:
+            return {}
+        self.start(module, chosen)
+        self.calls.watched = frozenset(symbol.key for symbol in functions)
+        self.call_sites.start(self.calls.watched)
+        is_eventful = self.calls.deferral.is_eventful
+        self.calls.deferral.start(lambda name: name in names or is_eventful(name))
+        env = Environment(module, "")
+        for unit, rows in chosen:
+            self.read_unit(module, unit, rows, env)
+        self.unread.clear()
+        if self._steps < _MOST_STEPS:
+            callers = self.call_sites.uninformed()
+            self._ask([module.outline.functions[name] for name in callers if name in module.outline.functions], module)
+        return {symbol.key: self.call_sites.told(symbol) for symbol in functions}
+
+    def passing(self, module: Module) -> Mapping[Key, TracedBy]:
+        """The classes of what a module passes to transformed functions."""
+        chosen = self.triggers.passing(module)
+        if not chosen:
+            return {}
+        self._returns.clear()
+        self._events(module, chosen)
+        self.unread.clear()
+        return self.traced.noted
+
+    def _applied(self, function: Function) -> tuple[Applied, ...]:
+        """What is applied to a function of the module being read."""
+        return () if self._reading is None else self.calls.transformed.of(function, self._reading)
+
+    # -- return values ----------------------------------------------------------------------
+
+    def return_of(self, symbol: FunctionSymbol, receiver: Value | None, passed: dict[str, Value]) -> Value:
+        """What a function returns, read from its body, for what is `passed` for parameters without annotation.
+
+        If that makes something happen in the module being read, it is noted.
+        """
+        declaration = symbol.declaration
+        known = plain(receiver) if receiver is not None else None
+        tells = bool(passed) or holds_given(known)
+        if not (declaration.return_values or declaration.is_generator or tells):
+            return Scalar("NoneType") if declaration.statements else UNKNOWN
+        noting = tells and self.calls.notes.events is not None and symbol.module is self._reading
+        key = (symbol.key, known, tuple(sorted(passed.items())), noting)
+        if key in self._returns:
+            return self._returns[key]
+        if self._return_depth >= _MAX_RETURN_DEPTH:
+            return UNKNOWN
+        self._returns[key] = UNKNOWN  # a recursive function tells nothing
+        self._return_depth += 1
+        try:
+            self._returns[key] = result = self._read_return(symbol, known, passed, noting)
+        finally:
+            self._return_depth -= 1
+        return result
+
+    def body_of(self, symbol: FunctionSymbol) -> Body | None:
+        """The statements of a function, or None if they cannot be read, or are not to be seen from another module.
+
+        A lambda, which no outline declares, has what it returns as its only statement.
+        """
+        if symbol.declaration.name == "<lambda>":
+            return tuple(Return(value.at, value) for value in symbol.declaration.return_values)
+        if self.checked not in (None, symbol.module) and not self._shows_body(symbol):
+            return None
+        found = self._definition(symbol)
+        return None if found is None else found[1].body
+
+    def _shows_body(self, symbol: FunctionSymbol) -> bool:
+        """Whether other modules look into a function."""
+        if symbol.key not in self._shown:
+            self._shown[symbol.key] = shows_body(symbol.declaration, symbol.module.outline)
+        return self._shown[symbol.key]
+
+    def _definition(self, symbol: FunctionSymbol) -> tuple[Declarations, FunctionDefinition] | None:
+        """The `def` statement of a function, in its unit."""
+        if symbol.key not in self._definitions:
+            if len(self._definitions) >= _DEFINITIONS_STORED:
+                self._definitions.clear()
+            self._definitions[symbol.key] = self._find_definition(symbol)
+        return self._definitions[symbol.key]
+
+    def _find_definition(self, symbol: FunctionSymbol) -> tuple[Declarations, FunctionDefinition] | None:
+        module, declaration = symbol.module, symbol.declaration
+        units = module.outline.units
+        unit = units[bisect_right(units, declaration.at.row, key=lambda u: u.first) - 1]
+        declarations = self._declarations(module, unit, declaration.at.row)
+        node = None if declarations is None else declarations.statement_of(declaration)
+        return None if declarations is None or node is None else (declarations, node)
+
+    def _declarations(self, module: Module, unit: Unit, row: int) -> Declarations | None:
+        """The declarations in what is read of a unit for the function in a row."""
+        place = (module.path, unit.first)
+        self._by_themselves[place] += 1
+        is_whole = self._by_themselves[place] > _FEW_FUNCTIONS
+        body = self.statements(module, unit, None if is_whole else Rows.around(row, unit))
+        if body is None:
+            return None
+        if is_whole and place in self._whole and self._whole[place][0] is body:
+            return self._whole[place][1]
+        found = Declarations(self.triggers.declared(module, unit), body)
+        if is_whole:
+            self._whole = {place: (body, found)}
+        return found
+
+    def _read_return(
+        self, symbol: FunctionSymbol, receiver: Value | None, passed: dict[str, Value], noting: bool
+    ) -> Value:
+        found = self._definition(symbol)
+        if found is None:
+            return UNKNOWN
+        declarations, node = found
+        module, declaration = symbol.module, symbol.declaration
+        owner = receiver.cls if isinstance(receiver, (Instance, ClassObject)) else None
+        place = Place(module, (declaration,), owner, self.model.subclasses, self._applied)
+        if declaration.owner is not None and receiver is None:
+            return UNKNOWN
+        reader = UnitReader(self.evaluator, self.calls, module, declarations)
+        events: list[Event] | None = None
+        if noting:
+            events = []
+            init = receiver.cls.custom_init() if holds_given(receiver) else None
+            made_by = None if init is None else FunctionSymbol(module, init)
+            self._called.append((symbol, made_by, events))
+        return reader.value_returned(node, declaration, receiver, place, passed, events)
+
+
+def _text(unit: Unit, left_out: Sequence[Unit], source: Source) -> str:
+    """The text of a unit in which some of its functions only pass."""
+    lines = source.lines[unit.first - 1 : unit.last]
+    for piece in left_out:
+        start = piece.first - unit.first
+        margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
+        lines[start : piece.last - unit.first + 1] = [margin + "pass"] + [""] * (piece.last - piece.first)
+    return "\n".join(lines) + "\n"
+
+
+def _rows_naming(names: Collection[str], source: Source) -> set[int]:
+    """The rows in which some names are written."""
+    written = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
+    return {bisect_right(source.line_offsets, found.start()) for found in written.finditer(source.text)}
+
+
+def join_statements(found: list[list[Event]]) -> None:
+    """Make one body of the top-level statements of all units."""
+    read = [e for events in found for e in events if isinstance(e, CodeRead) and e.function is None]
+    if len(read) > 1:
+        joined = set(map(id, read))
+        for events in found:
+            events[:] = [e for e in events if id(e) not in joined]
+        body = tuple(statement for one in read for statement in one.body)
+        found[-1].append(replace(read[0], body=body, events=tuple(e for one in read for e in one.events)))

@@ -1,0 +1,145 @@
+"""What needs the numbers of arrays that are deleted, and what a list holds of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxlint.infer.known.values import Value, as_instance
+from jaxlint.pytrees.framework import Role
+from jaxlint.rules.analyses.bodies.read_after import ReadAfter
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Compare,
+    Comprehension,
+    Constant,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    Unary,
+    children,
+    dotted,
+    last_name,
+)
+from jaxlint.syntax.statements import Annotate, Assign, Body, Delete, If, While, own_parts, walk
+
+#: What a deleted array still tells.
+_METADATA = frozenset(
+    {"shape", "dtype", "ndim", "size", "sharding", "aval", "is_deleted", "delete", "itemsize", "nbytes"}
+)
+#: Functions that do not look at the numbers, by the last part of their names.
+_HARMLESS = _METADATA | frozenset(
+    """type id len isinstance issubclass hasattr structure tree_structure eval_shape result_type iscomplexobj
+    ShapeDtypeStruct typeof tree_flatten flatten leaves tree_leaves clear_caches""".split()
+)
+_MAPS = frozenset({"map", "tree_map"})
+#: Methods that take items out of a list again.
+_TAKING = frozenset({"pop", "popleft", "clear", "remove"})
+
+
+class DeletedReads:
+    """Finds what needs the numbers of something that is deleted."""
+
+    def __init__(self, path: str, value: Value) -> None:
+        self._path = path
+        self._cls = None if (instance := as_instance(value)) is None else instance.cls
+
+    def find(self, expr: Expr) -> Expr | None:
+        """The part of an expression that needs them."""
+        if isinstance(expr, Lambda):
+            return None
+        if dotted(expr) == self._path:
+            return expr
+        match expr:
+            case Compare(ops=ops) if not {"is", "is not"}.isdisjoint(ops):
+                return None
+            case Call(func=func) if last_name(func) in _HARMLESS or _looks_at_metadata(expr):
+                return None
+            case Call(func=Attribute(value=held)) if dotted(held) == self._path:
+                return self._first(argument.value for argument in expr.args)  # a method may need nothing
+            case Attribute(value=held, attr=attr):
+                if dotted(held) == self._path:  # a field may be called like what an array knows of itself
+                    return expr if self._is_leaf(attr) else None
+                return None if attr in _METADATA else self.find(held)
+            case Subscript(value=held) if dotted(held) == self._path:
+                return expr
+        return self._first(children(expr))
+
+    def _first(self, exprs: Iterator[Expr] | tuple[Expr, ...]) -> Expr | None:
+        return next((found for expr in exprs if (found := self.find(expr)) is not None), None)
+
+    def _is_leaf(self, attr: str) -> bool:
+        field = None if self._cls is None else self._cls.field(attr)
+        return field is not None and field.role is Role.LEAF
+
+
+def _looks_at_metadata(call: Call) -> bool:
+    """Whether a function over trees only asks for shapes and the like."""
+    first = call.positional[0] if call.positional else None
+    if last_name(call.func) not in _MAPS or first is None:
+        return False
+    asked = first.body if isinstance(first, Lambda) else first
+    pending = [asked]
+    while pending:
+        expr = pending.pop()
+        if last_name(expr) in _HARMLESS or (isinstance(expr, Call) and last_name(expr.func) in _HARMLESS):
+            return True
+        pending += children(expr)
+    return False
+
+
+def is_read_from_list(name: str, at: object, body: Body, value: Value) -> bool:
+    """Whether a list that the body makes is read after the call at a place, and nothing is taken out of it before."""
+    statements = list(walk(body, nested=False))
+    made = [s for s in statements if isinstance(s, (Assign, Annotate)) and _is_made(s, name)]
+    taken = any(
+        isinstance(part, Attribute) and part.attr in _TAKING and dotted(part.value) == name
+        for statement in statements
+        for part in own_parts(statement)
+    )
+    removed = any(isinstance(s, Delete) and isinstance(s.target, Subscript) for s in statements)
+    if not made or taken or removed:
+        return False
+    tested = {id(test) for s in statements if isinstance(s, (If, While)) for test in _tests(s)}
+    return ReadAfter(name, _ListReads(name, value, tested).find).of(at, body) is not None
+
+
+def _is_made(statement: Assign | Annotate, name: str) -> bool:
+    """Whether a statement gives a variable an empty list."""
+    targets = statement.targets if isinstance(statement, Assign) else (statement.target,)
+    match statement.value:
+        case Display(kind="list", items=()) | Call(func=Name(id="list"), args=()):
+            return any(isinstance(target, Name) and target.id == name for target in targets)
+    return False
+
+
+def _tests(statement: If | While) -> tuple[Expr, ...]:
+    return (statement.test,) if isinstance(statement, While) else tuple(test for test, _ in statement.branches)
+
+
+class _ListReads:
+    """Finds what reads items of a list that are deleted; one that is asked for by its number may be another one."""
+
+    def __init__(self, name: str, value: Value, tested: set[int]) -> None:
+        self._name = name
+        self._value = value
+        #: The tests (by identity), which only ask whether there are items.
+        self._tested = tested
+
+    def find(self, expr: Expr) -> Expr | None:
+        """The part of an expression that does."""
+        match expr:
+            case Name(id=name):
+                return expr if name == self._name and id(expr) not in self._tested else None
+            case Lambda() | Unary(op="not", operand=Name()) | Subscript(value=Name(), index=Constant() | Unary()):
+                return None
+            case Call(func=func) if last_name(func) in _HARMLESS:
+                return None
+            case Call(func=Attribute(value=Name(id=name))) if name == self._name:
+                return None
+            case Comprehension(clauses=(clause, *_), element=element) if dotted(clause.iterable) == self._name:
+                item = dotted(clause.target)
+                return None if item is None else DeletedReads(item, self._value).find(element)
+        return next((found for child in children(expr) if (found := self.find(child)) is not None), None)

@@ -1,0 +1,148 @@
+"""Whether code asks what an instance has, or what it is, before it updates a field that its class does not declare."""
+
+from __future__ import annotations
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, Replace
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.missing_members import misses_attribute
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import COPYING_NAMES
+from jaxlint.syntax.expressions import Attribute, Call, Compare, Constant, Expr, Subscript, children, dotted
+from jaxlint.syntax.statements import Annotate, Assign, Body, Try, all_parts, bound_by, own_parts, walk
+
+#: Functions that tell whether an instance has a field, or which ones.
+_LOOKING = frozenset({"asdict", "fields", "getattr", "hasattr", "vars"})
+
+
+def is_looked_up(update: Replace, field: str, evaluator: Evaluator) -> bool:
+    """Whether the code around an update may ask for a field: then the instance may be of another class, which has it.
+
+    Of code outside of functions only the names of what it calls are known.
+    """
+    place, base = update.place, "" if update.base is None else dotted(update.base) or ""
+    if place.functions:
+        body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
+        if _tries(body, field):
+            return True
+        if not update.receiver.exact and (
+            _keeps_class(body, base) or _is_read_as_other(update, field, body, evaluator)
+        ):
+            return True
+        return any(_asks(part, field, base) for part in all_parts(body))
+    units = place.module.outline.units
+    return any(unit.kind == "code" and not unit.calls.isdisjoint(_LOOKING) for unit in units)
+
+
+def _asks(expr: Expr, field: str, base: str) -> bool:
+    """Whether the name of a field is compared with something, or an instance is asked for it."""
+    match expr:
+        case Compare():
+            return any(_is_text(child, field) for child in children(expr))
+        case Call(func=func, args=args):
+            given = [argument.value for argument in args]
+            asked = [func.value, *given] if isinstance(func, Attribute) else given
+            is_asked = dotted(func) in ("getattr", "hasattr") or any(_tells_of(e, base) for e in asked)
+            return is_asked and any(_is_text(e, field) for e in given)
+        case Subscript(value=value, index=index):
+            return _is_text(index, field) and dotted(value) != base and _tells_of(value, base)
+    return False
+
+
+def _tries(body: Body, field: str) -> bool:
+    """Whether it is tried to read an attribute of that name, and its absence is caught."""
+    tried = (s for statement in walk(body) if isinstance(statement, Try) and statement.handlers for s in statement.body)
+    return any(isinstance(part, Attribute) and part.attr == field for part in all_parts(tuple(tried)))
+
+
+def is_of_wider_tuple(update: Replace, field: str, evaluator: Evaluator) -> bool:
+    """Whether an annotation may stand for another NamedTuple, which has its fields and that one.
+
+    A NamedTuple cannot be inherited with more fields: who wants a common part writes the class that has only it.
+    """
+    cls = update.receiver.cls
+    if update.receiver.exact or not cls.framework.is_tuple:
+        return False
+    wanted = {f.name for f in cls.fields} | {field}
+    modules = (cls.module, *evaluator.model.importers(cls.module))
+    others = (other for module in modules for other in evaluator.model.classes_in(module))
+    return any(other.framework.is_tuple and wanted <= {f.name for f in other.fields} for other in others)
+
+
+def _keeps_class(body: Body, base: str) -> bool:
+    """Whether the class of an instance is put into a variable, or compared in a way by which no class is known."""
+    for statement in walk(body):
+        keeps = isinstance(statement, (Assign, Annotate))
+        for part in own_parts(statement):
+            if keeps and isinstance(part, Call) and dotted(part.func) == "isinstance" and _tells_of(part, base):
+                return True
+            if isinstance(part, Compare) and any(dotted(e) != base and _tells_of(e, base) for e in children(part)):
+                return True
+    return False
+
+
+def _is_read_as_other(update: Replace, field: str, body: Body, evaluator: Evaluator) -> bool:
+    """Whether the code reads what the class lacks, and another class that the module names has all that is missing.
+
+    Then the instance is of that class, and its annotation is wrong.
+    """
+    module, base, cls = (
+        update.place.module,
+        dotted(update.base) if update.base is not None else None,
+        update.receiver.cls,
+    )
+    if base is None:
+        return False
+    missing = _read_and_missing(base, cls, body, evaluator) | ({field} & _read(base, body))
+    if base not in {p.name for f in update.place.functions for p in f.parameters if p.annotation}:
+        return field in missing  # what callers or other classes declare is further away than what the code does
+    if not missing:
+        return False
+    resolver = evaluator.model.resolver
+    named = (resolver.follow(resolver.resolve_name(name, module, "")) for name in module.outline.module_scope.bindings)
+    others = (evaluator.model.class_of_symbol(symbol) for symbol in named)
+    return any(all(c.field(name) is not None for name in missing | {field}) for c in others if c is not None)
+
+
+def is_belied(assignment: AssignAttribute, evaluator: Evaluator) -> bool:
+    """Whether code reads what the class of an instance lacks that it assigns to: its annotation names another class."""
+    functions, base = assignment.place.functions, assignment.receiver_text
+    if assignment.receiver.exact or assignment.on_self or base is None or not functions:
+        return False
+    if base.partition(".")[0] not in {p.name for function in functions for p in function.parameters}:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(assignment.place.module, functions[0])) or ()
+    missing = _read_and_missing(base, assignment.receiver.cls, body, evaluator)
+    return not missing <= {assignment.attr} | COPYING_NAMES  # JAX404 says that of those
+
+
+def _read_and_missing(base: str, cls: PytreeClass, body: Body, evaluator: Evaluator) -> set[str]:
+    """The attributes that code reads of a variable and that instances of the class certainly do not have."""
+    if not cls.fields_known or any(is_stub(one.module) for one in cls.mro):
+        return set()
+    return {attr for attr in _read(base, body) if misses_attribute(cls, attr, evaluator.model)}
+
+
+def _read(base: str, body: Body) -> set[str]:
+    """The attributes that code reads of a variable."""
+    written = {id(target) for statement in walk(body) for target in bound_by(statement)}
+    return {
+        part.attr
+        for part in all_parts(body)
+        if isinstance(part, Attribute) and id(part) not in written and dotted(part.value) == base
+    }
+
+
+def _tells_of(expr: Expr, base: str) -> bool:
+    """Whether an expression is an instance, or what a function or one of its special attributes tells of it."""
+    match expr:
+        case Call():
+            return bool(expr.positional) and _tells_of(expr.positional[0], base)
+        case Attribute(value=value, attr=attr) if attr.startswith("_"):
+            return _tells_of(value, base)
+    return dotted(expr) == base
+
+
+def _is_text(expr: Expr, text: str) -> bool:
+    return isinstance(expr, Constant) and expr.kind == "str" and expr.value == text

@@ -1,0 +1,89 @@
+"""Updates of which a function hands on a result of the field that they change, and not the copy that holds it."""
+
+from __future__ import annotations
+
+from jaxlint.infer.evaluating.events import CodeRead, Update
+from jaxlint.rules.analyses.changes.returning import returned_variables
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    FunctionDefinition,
+    Return,
+    all_parts,
+    assigned_names,
+    bound_once,
+    parts,
+    walk,
+)
+
+#: The update of a train state that changes its parameters, its optimizer's state and its count of steps.
+_OPTIMIZER_STEP = "apply_gradients"
+
+
+def keeps_only_part(name: str, original: str, update: Update, code: CodeRead, following: Body) -> bool:
+    """Whether `name`, an update of a state that the function steps on and returns, is read for nothing but a result.
+
+    Each field that the update changes is computed of what the state had in it, as a sum of losses is: the next step
+    goes on from the sum before. A state that the function does not step on may be tried out with other values; but who
+    lets the optimizer make its step and hands back the state as well, has trained for nothing.
+    """
+    is_step = update.function == _OPTIMIZER_STEP
+    changed = _carried_on(update, original)
+    if not is_step and not changed:
+        return False
+    if is_bound_in(original, following) or name not in bound_once(code.body):
+        return False
+    if not is_step and not _is_stepped(original, update, code):
+        return False
+    if any(isinstance(s, FunctionDefinition) for s in walk(following)):
+        return False
+    read = (p for p in all_parts(code.body) if isinstance(p, Attribute) and (is_step or p.attr in changed))
+    held = {id(p.value) for p in read}
+    if any(isinstance(p, Name) and p.id == name and id(p) not in held for p in _read(code.body)):
+        return False
+    if is_step:
+        return True
+    handed_back = sum(
+        read.id == original for s in following if isinstance(s, Return) for read in returned_variables(s.value)
+    )
+    return handed_back == sum(isinstance(p, Name) and p.id == original for p in _read(following))
+
+
+def is_bound_in(name: str, following: Body) -> bool:
+    """Whether one of some statements gives a variable something else; mostly the first of them does."""
+    return any(name in assigned_names((statement,)) for statement in following)
+
+
+def _carried_on(update: Update, original: str) -> frozenset[str]:
+    """The fields that an update changes, if each is given the result of a method of what it was, or some sum of it."""
+    if update.call.has_star or not update.keywords:
+        return frozenset()
+    for keyword in update.keywords:
+        value = update.call.keyword(keyword.name)
+        path = f"{original}.{keyword.name}"
+        if value is None or not any(dotted(part) == path for part in parts(value) if isinstance(part, Attribute)):
+            return frozenset()
+        if isinstance(value, Call) and not value.args:
+            return frozenset()  # `state.metrics.reset()` keeps nothing
+    return frozenset(keyword.name for keyword in update.keywords)
+
+
+def _is_stepped(original: str, update: Update, code: CodeRead) -> bool:
+    """Whether the function binds the variable of a state to an update of it, besides."""
+    updates = {id(e.call) for e in code.events if isinstance(e, Update) and e is not update and _base(e) == original}
+    return any(
+        id(s.value) in updates and any(dotted(target) == original for target in s.targets)
+        for s in code.statements
+        if isinstance(s, Assign)
+    )
+
+
+def _base(update: Update) -> str | None:
+    return None if update.base is None else dotted(update.base)
+
+
+def _read(body: Body) -> list[Expr]:
+    """The expressions of a body that are no variables which it binds."""
+    targets = {id(t) for s in walk(body) if isinstance(s, Assign) for t in s.targets}
+    return [part for part in all_parts(body) if id(part) not in targets]

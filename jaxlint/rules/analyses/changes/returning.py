@@ -1,0 +1,126 @@
+"""What functions return; fixes that let one return the copy that it makes of an argument, and its callers take it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jaxlint.cst.changes import Change, NeededImport, Proposal, ReturnAlso, ReturnLast, TakeAlso, TakeResult
+from jaxlint.finding import Applicability
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Place
+from jaxlint.project.modules import Module
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Display, Expr, Name, Span, last_name
+from jaxlint.syntax.statements import Body, Return, assigned_names, walk
+
+#: Decorators under which a method is no longer called like one.
+_ATTRIBUTES = frozenset({"property", "cached_property", "setter", "getter", "deleter", "overload", "abstractmethod"})
+
+
+def returning(
+    change: Change | None,
+    name: str,
+    place: Place,
+    evaluator: Evaluator,
+    imports: tuple[NeededImport, ...] = (),
+) -> Proposal | None:
+    """The unsafe fix of a copy of the parameter `name`, which `change` makes: it is returned.
+
+    Where the file calls the function, and takes no result, what was passed is bound to it.
+    """
+    function = place.function
+    if function is None or not _may_return(function, place.module, evaluator):
+        return None
+    names = [parameter.name for parameter in function.parameters if parameter.kind in ("positional", "keyword")]
+    if name not in names:
+        return None
+    changes: list[Change] = [] if change is None else [change]
+    changes.append(ReturnLast(function.at, name))
+    is_method = function.owner is not None and function.self_name is not None
+    position = names.index(name) - is_method
+    attributes = _set_attributes(place.module)
+    changes += [TakeResult(at, name, position, attributes) for at in mentions(function.name, place.module)]
+    return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes), imports)
+
+
+def returning_also(
+    name: str, place: Place, function: Function, body: Body, evaluator: Evaluator, *, is_rebound: bool = False
+) -> Proposal | None:
+    """The unsafe fix of a parameter that a function changes, or rebinds: it is returned, too, and callers take it.
+
+    All that compile or call the function have to stand in the module.
+    """
+    module, outline = place.module, place.module.outline
+    returns = [s for s in walk(body, nested=False) if isinstance(s, Return)]
+    if not returns or (name in assigned_names(body) and not is_rebound) or _is_ambiguous(function.name, module):
+        return None
+    if function.name.startswith("__") or any(last_name(d) in _ATTRIBUTES for d in function.decorators):
+        return None
+    if is_known_elsewhere(function.name, module, evaluator):
+        return None
+    names = function.positional
+    is_method = function.owner is not None and function.self_name is not None
+    position = names.index(name) - is_method if name in names else len(names)
+    texts = [function.name, *compiled_names(function.name, module)]
+    if any(len(scope.bindings.get(text, ())) > 1 for text in texts for scope in outline.scopes.values()):
+        return None
+    found = [at for text in texts for at in mentions(text, module, r"\b")]
+    is_nothing = all(s.value is None for s in returns)
+    changes: list[Change] = [ReturnLast(function.at, name) if is_nothing else ReturnAlso(function.at, name)]
+    take = TakeResult if is_nothing else TakeAlso
+    changes += [take(at, name, position, _set_attributes(module)) for at in found]
+    return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes))
+
+
+def _set_attributes(module: Module) -> tuple[str, ...]:
+    """The attributes that methods of a module assign: those of frozen instances are not among them."""
+    functions = module.outline.functions.values()
+    return tuple(sorted({one.attr for function in functions for one in function.self_assignments}))
+
+
+def compiled_names(name: str, module: Module) -> list[str]:
+    """The variables of a module that are given the compiled function: `fast = jax.jit(name)`."""
+    return re.findall(rf"^[ \t]*(\w+)[ \t]*=[ \t]*[\w.]+\([ \t]*{re.escape(name)}\b", module.source.text, re.MULTILINE)
+
+
+def _may_return(function: Function, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a function may return something else, as far as the module and those that import it tell."""
+    if function.return_values or function.is_generator or function.is_async or function.name.startswith("__"):
+        return False
+    if any(last_name(decorator) in _ATTRIBUTES for decorator in function.decorators):
+        return False
+    if evaluator.calls.transformed.is_wrapped(function, module) or evaluator.calls.transformed.of(function, module):
+        return False
+    if _is_ambiguous(function.name, module):
+        return False
+    return not is_known_elsewhere(function.name, module, evaluator)
+
+
+def is_known_elsewhere(name: str, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a module that imports this one speaks of a name."""
+    spoken = re.compile(rf"\b{re.escape(name)}\b")
+    return any(spoken.search(other.source.text) for other in evaluator.model.importers(module))
+
+
+def _is_ambiguous(name: str, module: Module) -> bool:
+    """Whether several functions of a module have the same name, so that calls do not tell which one is meant."""
+    return len([one for one in module.outline.functions.values() if one.name == name]) > 1
+
+
+def mentions(name: str, module: Module, behind: str = r"(?=\s*\()") -> Iterator[Span]:
+    """Where a name stands in front of brackets, or of something else."""
+    source = module.source
+    for match in re.finditer(rf"\b{re.escape(name)}{behind}", source.text):
+        row, column = source.place(match.start())
+        start = len(source.line(row)[:column].encode())
+        yield Span(row, start, row, start + len(name.encode()))
+
+
+def returned_variables(value: Expr | None) -> Iterator[Name]:
+    """The variables that stand in what is returned: as the whole, or in a tuple."""
+    if isinstance(value, Display) and value.kind == "tuple":
+        for item in value.items:
+            yield from returned_variables(item)
+    elif isinstance(value, Name):
+        yield value

@@ -1,0 +1,241 @@
+"""What a method reads that is compiled with its instance, and which other methods change that later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.preparing import only_prepares, refuses_again
+from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, MAKING, own_methods, run_by
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Compare,
+    Conditional,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Subscript,
+    dotted,
+    is_none,
+)
+from jaxlint.syntax.statements import Body, If, Return, all_parts, parts, walk
+
+#: Methods that run before an instance is used.
+_PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
+#: Operators, by which instances are put together before they are used (`2.0 * loss`).
+_COMPOSING = frozenset(
+    f"__{prefix}{name}__"
+    for prefix in ("", "r", "i")
+    for name in ("add", "sub", "mul", "matmul", "truediv", "or", "and")
+)
+#: Calls that throw compiled programs away.
+_FORGETTING = frozenset({"clear_cache", "_clear_cache", "clear_caches", "clear_backends"})
+
+
+def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
+    """The attributes whose values some methods read, other methods left out.
+
+    A dtype or a shape is none: what is put in the place of an array has the same.
+    """
+    attrs = {attr for function in inside for attr in function.self_reads - function.self_traits}
+    return {attr for attr in attrs if cls.method(attr) is None}
+
+
+def _reading(
+    attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator
+) -> Iterator[tuple[Function, str, Body]]:
+    """Those of some methods (or functions inside of one) that read an attribute, with its path, and their bodies."""
+    for name, function in inside.items():
+        found = cls.method(name) if function.owner is not None else _around(function, cls)
+        if found is None or attr not in (function.self_reads if function.owner is None else found[1].self_reads):
+            continue
+        path = f"{found[1].self_name}.{attr}"
+        if function.owner is None and not function.statements:
+            yield function, path, tuple(Return(value.at, value) for value in function.return_values)  # a lambda
+            continue
+        symbol = FunctionSymbol(found[0].module, found[1] if function.owner is not None else function)
+        body = evaluator.calls.body_of(symbol)
+        if body is not None:
+            yield symbol.declaration, path, body
+
+
+def _around(function: Function, cls: PytreeClass) -> tuple[PytreeClass, Function] | None:
+    """The method of a class in which a function stands."""
+    around = function.scope.removesuffix(".<locals>")
+    for ancestor in cls.mro:
+        method = ancestor.module.outline.functions.get(around)
+        if method is not None and method.owner == ancestor.symbol.declaration.qualname:
+            return ancestor, method
+    return None
+
+
+def _may_stand_in(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether methods may read an attribute only where an argument is not given.
+
+    That is `x if x is not None else self.x`, or `if x is None: x = self.x`.
+    """
+    for method, path, body in _reading(attr, inside, cls, evaluator):
+        every = list(all_parts(body))
+        missing = [p.orelse for p in every if isinstance(p, Conditional) and _asks(p.test, "is not", method)]
+        fallback = [part for expr in missing for part in parts(expr)]
+        for branch in (one for s in walk(body) if isinstance(s, If) for one in s.branches):
+            fallback += all_parts(branch[1]) if _asks(branch[0], "is", method) else ()
+        if sum(dotted(part) == path for part in every) > sum(dotted(part) == path for part in fallback):
+            return False
+    return True
+
+
+def _may_only_apply(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether methods may read nothing of a train state but the function of its model, which no update changes."""
+    for _, path, body in _reading(attr, inside, cls, evaluator):
+        read = [dotted(part) for part in all_parts(body)]
+        if read.count(path) > read.count(f"{path}.apply_fn"):
+            return False
+    return True
+
+
+def is_given(attr: str, holder: str, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the compiled method, which an attribute of `self` holds, is given another one where it is called.
+
+    Then it has the value of today, and reads the attribute itself for what does not change: a mask, a structure.
+    """
+    for ancestor in cls.mro:
+        for function in own_methods(ancestor):
+            if not {attr, holder} <= function.self_reads | function.self_calls:
+                continue
+            body = evaluator.calls.body_of(FunctionSymbol(ancestor.module, function)) or ()
+            for call in (part for part in all_parts(body) if isinstance(part, Call)):
+                if dotted(call.func) == f"{function.self_name}.{holder}":
+                    if any(dotted(a.value) == f"{function.self_name}.{attr}" for a in call.args):
+                        return True
+    return False
+
+
+def _asks(test: Expr, op: str, method: Function) -> bool:
+    """Whether a test is that of `parameter is None`, or `is not`."""
+    if not isinstance(test, Compare) or test.ops != (op,) or not is_none(test.comparators[0]):
+        return False
+    return isinstance(test.left, Name) and any(p.name == test.left.id for p in method.parameters)
+
+
+def is_preparing(name: str) -> bool:
+    """Whether a method is named as if it ran before an instance is used."""
+    return name.strip("_").startswith(_PREPARING)
+
+
+def changing_method(
+    attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator
+) -> Function | None:
+    """A method (no operator) that assigns the attribute after construction, and not while the other one is traced.
+
+    `self.attr = None` lets go of what is not needed any more, and what the traced methods return as it is changes
+    nothing: `self.w, self.grid = self.train()`. Nor does anything where they read it in place of an argument only, or
+    what is only done before the compiled method (the first of `inside`) is called.
+    """
+    compiled = next(iter(inside.values()))
+    passing = {*inside, *called_in_construction(cls), *_COMPOSING}
+    for ancestor in cls.mro:
+        for function in own_methods(ancestor):
+            name = function.name
+            if name not in passing and not is_preparing(name):
+                own = f"{function.self_name}.{attr}"
+                assigned = [a.value for a in function.self_assignments if a.attr == attr and not is_none(a.value)]
+                given = [value for value in assigned if value is None or dotted(value) != own]
+                if not given or _puts_back(given, attr, function):
+                    continue
+                if any(_gives_back(value, attr, inside) for value in given):
+                    continue
+                if not refuses_again(attr, function, cls, evaluator) and not only_prepares(
+                    function, compiled, cls, evaluator
+                ):
+                    same = _may_stand_in(attr, inside, cls, evaluator) or _may_only_apply(attr, inside, cls, evaluator)
+                    return None if same else function
+    return None
+
+
+def is_given_again(attr: str, writer: Function, cls: PytreeClass) -> bool:
+    """Whether a method takes what the constructor has taken under the same name, and works with the instance then.
+
+    A caller that passes the same object again changes nothing. What only sets attributes is there to change them.
+    """
+    found = cls.method("__init__")
+    if found is None or not (writer.self_calls or writer.self_reads):
+        return False
+    taken = {p.name for p in writer.parameters} & {p.name for p in found[1].parameters}
+    stored = [a.value for one in (found[1], writer) for a in one.self_assignments if a.attr == attr]
+    names = {value.id if isinstance(value, Name) else "" for value in stored}
+    return len(stored) == 2 and len(names) == 1 and names <= taken
+
+
+def sets_option(attr: str, function: Function) -> bool:
+    """Whether a method gives an attribute nothing but literals and functions of its own: a way to compute is chosen."""
+    parameters = {p.name for p in function.parameters}
+    given = [assignment.value for assignment in function.self_assignments if assignment.attr == attr]
+    return all(isinstance(v, Constant) or (isinstance(v, Name) and v.id not in parameters) for v in given)
+
+
+def _puts_back(given: list[Expr | None], attr: str, function: Function) -> bool:
+    """Whether a method gives an attribute another value for a while, and in the end what a variable has kept."""
+    last = given[-1]
+    parameters = {p.name for p in function.parameters}
+    kept = isinstance(last, Name) and last.id not in parameters
+    return len(given) > 1 and kept and attr in function.self_reads
+
+
+def _gives_back(value: Expr | None, attr: str, inside: Mapping[str, Function]) -> bool:
+    """Whether what is assigned is a result of one of the methods, which is the attribute of `self` as it is."""
+    index = value.index if isinstance(value, Subscript) else None
+    call = value.value if isinstance(value, Subscript) else value
+    function = inside.get(call.func.attr) if isinstance(call, Call) and isinstance(call.func, Attribute) else None
+    if function is None or len(function.return_values) != 1:
+        return False
+    returned: Expr | None = function.return_values[0]
+    if isinstance(index, Constant) and isinstance(index.value, int):
+        items = returned.items if isinstance(returned, Display) else ()
+        returned = items[index.value] if index.value < len(items) else None
+    return returned is not None and dotted(returned) == f"{function.self_name}.{attr}"
+
+
+def is_own_alone(attr: str, method: Function, cls: PytreeClass) -> bool:
+    """Whether a method and what it runs assign an attribute and read it, and nothing else in their modules does."""
+    inside = run_by(method, cls).values()
+    if cls.method(attr) is not None or all(attr not in function.self_reads for function in inside):
+        return False
+    used = re.compile(rf"\.{attr}\b")
+    for module in {ancestor.module.path: ancestor.module for ancestor in cls.mro}.values():
+        rows = [f.body_rows for f in inside]
+        for row, line in enumerate(module.source.text.split("\n"), 1):
+            if used.search(line.partition("#")[0]) and not any(first <= row <= last for first, last in rows):
+                return False
+    return True
+
+
+def forgets(cls: PytreeClass) -> bool:
+    """Whether a module of the class throws compiled programs away, which may be done after each change."""
+    modules = {ancestor.module.path: ancestor.module for ancestor in cls.mro}
+    return any(not unit.calls.isdisjoint(_FORGETTING) for module in modules.values() for unit in module.outline.units)
+
+
+def called_in_construction(cls: PytreeClass) -> set[str]:
+    """The constructors, those of base classes too, and the methods that they call."""
+    names = {*MAKING, "__setattr__"}
+    for ancestor in cls.mro:
+        for method in own_methods(ancestor):
+            if method.name in CONSTRUCTORS:
+                names |= method.self_calls
+    return names
+
+
+def initialised(attr: str, cls: PytreeClass) -> bool:
+    """Whether the constructor gives the attribute a value, and not `None` for a later one."""
+    found = cls.method("__init__")
+    if found is None:
+        return cls.field(attr) is not None
+    values = [a.value for a in found[1].self_assignments if a.attr == attr]
+    return any(v is not None and not is_none(v) for v in values)

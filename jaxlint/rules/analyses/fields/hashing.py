@@ -1,0 +1,132 @@
+"""Whether a value can be hashed, as static arguments of `jax.jit` must be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.promises import made_by_defaults
+from jaxlint.infer.known.values import NONE, UNKNOWN, Array, Container, Instance, Scalar, Value, plain
+from jaxlint.pytrees.hashing import hashes_fields, is_hashable
+from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.updating import TRAIN_STATE
+from jaxlint.rules.analyses.instances.given_literals import is_given_number
+
+#: What the parameters of a constructor are given.
+Given: TypeAlias = Mapping[str, Value]
+
+
+class Unhashable(msgspec.Struct, frozen=True):
+    """Why a value cannot be hashed, and what to do about it, both as parts of a sentence."""
+
+    what: str
+    way_out: str
+
+
+_DISPLAYS = {
+    "list": Unhashable("a list", "pass a tuple"),
+    "dict": Unhashable("a dict", "pass a tuple of pairs, or a frozen dataclass"),
+    "set": Unhashable("a set", "pass a frozenset"),
+}
+_TRACE = "pass it as an ordinary argument"
+
+
+def unhashable(value: Value, evaluator: Evaluator, made: Given | None = None) -> Unhashable | None:
+    """Why a value certainly cannot be hashed; None if it can be, or if that is not known.
+
+    `made` is what the constructor was given that made the instance, if that is seen.
+    """
+    value = plain(value)
+    match value:
+        case Container(kind="list" | "dict" | "set" as kind, declared=False):
+            return _DISPLAYS[kind]
+        case Container(kind="tuple", items=items) if items is not None:
+            found = (unhashable(item, evaluator) for item in items)
+            inner = next((f for f in found if f is not None), None)
+            return None if inner is None else Unhashable(f"a tuple that holds {inner.what}", inner.way_out)
+        case Array(library="jax", declared=False):
+            return Unhashable("a jax array", _TRACE)
+        case Array(library="numpy", declared=False):
+            return Unhashable("a numpy array", _TRACE)
+        case Scalar(kind="bytearray"):
+            return Unhashable("a bytearray", "pass bytes")
+        case Instance(cls=cls) if made is not None:
+            return unhashable_instance(cls, evaluator, made)
+        case Instance(cls=cls, exact=exact):
+            reasons = [unhashable_instance(c, evaluator) for c in evaluator.model.family(cls, exact=exact)]
+            return reasons[0] if all(reasons) else None
+    return None
+
+
+def unhashable_kind(kind: str) -> Unhashable:
+    """What there is to say of a list, a dict or a set."""
+    return _DISPLAYS[kind]
+
+
+def unhashable_instance(cls: PytreeClass, evaluator: Evaluator, made: Given | None = None) -> Unhashable | None:
+    """Why instances of a class, or the one that was `made` of some values, certainly cannot be hashed."""
+    hashable = is_hashable(cls)
+    if hashable is False:
+        if all(one.params is None for one in cls.mro) and not cls.is_pytree:
+            return Unhashable(f"`{cls.name}` has `__eq__` and no `__hash__`", f"give `{cls.name}` a `__hash__`")
+        way_out = _TRACE if cls.is_pytree else f"declare `{cls.name}` with `frozen=True`"
+        return Unhashable(f"`{cls.name}` compares by value and is not frozen", way_out)
+    if hashable is None or not hashes_fields(cls):
+        return None
+    for field in cls.fields:
+        value = _given(field, made, evaluator) if made is not None and _is_hashed(field) else UNKNOWN
+        as_given = not cls.has_own_construction and not field.is_converted
+        inner = unhashable(value, evaluator) if as_given else None
+        if inner is not None and inner.way_out != _TRACE:
+            return Unhashable(f"`{cls.name}` holds {inner.what} in `{field.name}`", inner.way_out)
+        arrays = not isinstance(value, Scalar) and _holds_arrays(field, cls, evaluator)
+        if _is_hashed(field) and (inner is not None or arrays):
+            way_out = _TRACE if cls.is_pytree else f"register `{cls.name}` as a pytree, and {_TRACE}"
+            return Unhashable(f"`{cls.name}` holds arrays in `{field.name}`", way_out)
+    return None
+
+
+def _given(field: Field, made: Given, evaluator: Evaluator) -> Value:
+    """What a field was given, or its default, or what its factory makes."""
+    if field.name in made:
+        return plain(made[field.name])
+    by_default = made_by_defaults(field)
+    return plain(evaluator.static(by_default[0])) if by_default else UNKNOWN
+
+
+def array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:
+    """A field that certainly holds arrays."""
+    return next((f for f in cls.fields if _holds_arrays(f, cls, evaluator)), None)
+
+
+def _is_hashed(field: Field) -> bool:
+    """Whether nothing takes the field out of the hash of its instance."""
+    return field.call is None or field.call.keywords.isdisjoint({"hash", "compare"})
+
+
+def _holds_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    if field.owner.full_name == TRAIN_STATE and field.name == "params":
+        return True  # a tree of arrays, which its annotation does not say
+    if field.annotation is not None:
+        if not isinstance(plain(evaluator.promises.field(field, cls)), Array):
+            return False
+        default = NONE if field.default is None else plain(evaluator.static(field.default))
+        if field.default is not None and (default == NONE or isinstance(default, Scalar)):
+            return False  # it need not be given an array
+        return not is_given_number(field, cls, evaluator)
+    return field.assigned is not None and isinstance(plain(evaluator.static(field.assigned)), Array)
+
+
+def lacks_equality(cls: PytreeClass) -> bool:
+    """Whether two instances of a class are certainly never equal."""
+    if cls.is_pytree or not cls.bases_known or cls.unknown_decorator or cls.base_constructs or cls.eq is True:
+        return False
+    declaration = cls.symbol.declaration
+    if any(argument.keyword == "metaclass" for argument in declaration.bases) or cls.abstract_methods:
+        return False
+    if any(len(c.symbol.declaration.bases) != len(c.parents) for c in cls.mro):
+        return False  # a protocol, say, which other classes fulfil
+    return all("__eq__" not in c.symbol.declaration.methods and c.params is None for c in cls.mro)

@@ -1,0 +1,240 @@
+"""Numbers that each turn of a loop moves in a copy of an instance: `opt = opt.decayed(0.9)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Cross
+from jaxlint.infer.evaluating.points import value_at
+from jaxlint.infer.known.counting import is_swept
+from jaxlint.infer.known.values import Instance, Scalar, plain
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.fields.moving import binds, is_straight, moving
+from jaxlint.rules.analyses.instances.origins import given_by
+from jaxlint.symbols.outline import Function, Parameter, names_by_position
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted, is_number, items_of
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    For,
+    Statement,
+    While,
+    all_parts,
+    bound_once,
+    looked_up,
+    own_parts,
+    walk,
+)
+
+#: Operations that make another number of a number.
+MOVING = frozenset({"+", "-", "*", "/", "//", "**"})
+#: Those that do not count.
+SCALING = MOVING - {"+", "-"}
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """The number of a field that each turn of a loop moves: the copy, the call that takes it, and the field."""
+
+    copy: Call
+    cross: Cross
+    cls: PytreeClass
+    field: str
+
+
+def moved_at_each_turn(
+    code: CodeRead, evaluator: Evaluator, operations: frozenset[str] = MOVING, *, sets: bool = False
+) -> Iterator[Moved]:
+    """The fields whose number each turn of a loop moves, in an instance that it passes to a transformed function.
+
+    The variable is bound to a copy of what it holds, at every turn: by a constructor, `replace` or `tree_at`, or by a
+    method or function that does nothing but return such a copy. With `sets`, a copy counts, too, that is given a number
+    which is another one in each turn, whatever it was before.
+    """
+    crosses = {id(e.at): e for e in code.events if isinstance(e, Cross)}
+    for loop in (s for s in code.statements if isinstance(s, (For, While))) if crosses else ():
+        copied = [bound for s in loop.body if (bound := _rebound(s)) is not None]
+        taking = _passed(loop, {name for name, _ in copied}, crosses) if copied else {}
+        for name, copy in copied:
+            cross = taking.get(name)
+            held = None if cross is None else plain(cross.value)
+            if cross is not None and isinstance(held, Instance):
+                copies = Copies(held.cls, evaluator, operations)
+                fields = {
+                    *copies.moved_in_turn(copy, name, code),
+                    *(copies.set_in_turn(copy, name, code) if sets else ()),
+                }
+                for field in sorted(fields):
+                    yield Moved(copy, cross, held.cls, field)
+
+
+def _rebound(statement: Statement) -> tuple[str, Call] | None:
+    """The variable that a statement binds to what a call gives, and nothing else."""
+    match statement:
+        case Assign(targets=(Name(id=name),), value=Call() as call):
+            return name, call
+    return None
+
+
+def _passed(loop: For | While, names: set[str], crosses: dict[int, Cross]) -> dict[str, Cross]:
+    """The transformed functions that a loop passes some variables to."""
+    found: dict[str, Cross] = {}
+    for statement in walk(loop.body, nested=False):
+        for part in own_parts(statement):
+            for argument in part.args if isinstance(part, Call) else ():
+                cross = crosses.get(id(argument.at))
+                if cross is not None and isinstance(argument.value, Name) and argument.value.id in names:
+                    found.setdefault(argument.value.id, cross)
+    return found
+
+
+class _Copying(msgspec.Struct, frozen=True):
+    """A function that returns copies of an instance: its names for that and for what it is given, and the calls."""
+
+    module: Module
+    scope: str
+    base: str
+    given: Mapping[str, Expr]
+    body: Body
+    bound: Mapping[str, Expr]
+    returned: tuple[Call, ...]
+
+
+class Copies:
+    """Tells which numbers the copies of an instance of one class move."""
+
+    def __init__(self, cls: PytreeClass, evaluator: Evaluator, operations: frozenset[str] = MOVING) -> None:
+        self.cls = cls
+        self.evaluator = evaluator
+        self.operations = operations
+
+    def moved_in_turn(self, copy: Call, name: str, code: CodeRead) -> Iterator[str]:
+        """The fields that a copy of the instance in a variable moves, here or in what is called to make it."""
+        module = code.place.module
+        yield from self._moved(copy, name, module, code.scope, frozenset())
+        made = self._made_by(copy, name, code)
+        if made is not None:
+            numbers = frozenset(parameter for parameter, value in made.given.items() if is_number(value))
+            if binds(made.body, {made.base, *numbers}):
+                return
+            returned = [
+                set(self._moved(value, made.base, made.module, made.scope, numbers, made.bound))
+                for value in made.returned
+            ]
+            yield from sorted(set.intersection(*returned) if returned else ())
+
+    def set_in_turn(self, copy: Call, name: str, code: CodeRead) -> Iterator[str]:
+        """The fields that such a copy is given another number for in each turn of the loop around."""
+        for field, value in self.given(copy, name, code.place.module, code.scope):
+            if is_swept(value_at(value, code, self.evaluator)):
+                yield field
+        made = self._made_by(copy, name, code)
+        if made is None or len(made.returned) != 1:
+            return
+        swept = {parameter for parameter, v in made.given.items() if is_swept(value_at(v, code, self.evaluator))}
+        if swept and not binds(made.body, {made.base, *swept}):
+            for field, value in self.given(made.returned[0], made.base, made.module, made.scope):
+                if isinstance(value, Name) and value.id in swept:
+                    yield field
+
+    def _made_by(self, copy: Call, name: str, code: CodeRead) -> _Copying | None:
+        """The method or function that does nothing but return a copy of the instance in a variable."""
+        found = self.copying(copy, name, code.place.module, code.scope)
+        if found is None:
+            return None
+        home, function, base, parameters = found
+        if function.decorators or function.is_async or copy.has_star:
+            return None
+        body = self.evaluator.calls.body_of(FunctionSymbol(home, function)) or ()
+        if not (function.only_returns or is_straight(body)):
+            return None
+        bound = bound_once(body)
+        returned = tuple(looked_up(value, bound) for value in function.return_values)
+        calls = tuple(value for value in returned if isinstance(value, Call))
+        if len(calls) != len(returned):
+            return None
+        given = copy.given_to(names_by_position(parameters))
+        return _Copying(home, function.inner_scope, base, given, body, bound, calls)
+
+    def moved_in(self, method: FunctionSymbol) -> Iterator[str]:
+        """The fields that a copy of `self` moves, wherever a method makes one."""
+        own, body = method.declaration.self_name, self.evaluator.calls.body_of(method) or ()
+        if own is None or binds(body, {own}):
+            return
+        scope, bound = method.declaration.inner_scope, bound_once(body)
+        for part in all_parts(body):
+            if isinstance(part, Call):
+                yield from self._moved(part, own, method.module, scope, frozenset(), bound)
+
+    def copying(
+        self, copy: Call, name: str, module: Module, scope: str
+    ) -> tuple[Module, Function, str, tuple[Parameter, ...]] | None:
+        """The method or function of the project that is called with the instance in a variable.
+
+        With it come its module, its name for the instance, and the parameters that the arguments are for.
+        """
+        if isinstance(copy.func, Attribute) and dotted(copy.func.value) == name:
+            made = self.cls.method(copy.func.attr)
+            if made is None or made[1].self_name is None:
+                return None
+            return made[0].module, made[1], made[1].self_name, made[1].parameters[1:]
+        if name not in map(dotted, copy.positional[:1]):
+            return None
+        resolver = self.evaluator.model.resolver
+        symbol = resolver.follow(resolver.resolve(copy.func, module, scope))
+        if not isinstance(symbol, FunctionSymbol) or not symbol.declaration.parameters:
+            return None
+        function = symbol.declaration
+        return symbol.module, function, function.parameters[0].name, function.parameters
+
+    def _moved(
+        self,
+        copy: Call,
+        base: str,
+        module: Module,
+        scope: str,
+        numbers: frozenset[str],
+        bound: Mapping[str, Expr] | None = None,
+    ) -> Iterator[str]:
+        """The fields for which a copy of `base` gets the number that `base` has, moved by a number.
+
+        `numbers` are the names that stand for numbers, `bound` variables with what they are bound to.
+        """
+        for name, given in self.given(copy, base, module, scope):
+            operation = moving(given, f"{base}.{name}", numbers, bound or {})
+            if operation in self.operations and (operation not in SCALING or self._is_float(name)):
+                yield name
+
+    def _is_float(self, name: str) -> bool:
+        """Whether a field certainly holds a float: an integer that is doubled is a size, and meant to be static."""
+        field = self.cls.field(name)
+        held = None if field is None else plain(self.evaluator.promises.field(field, self.cls))
+        return isinstance(held, Scalar) and held.kind == "float"
+
+    def given(self, copy: Call, base: str, module: Module, scope: str) -> Iterator[tuple[str, Expr]]:
+        """The fields that a copy of `base` is given, and what."""
+        resolver, cls = self.evaluator.model.resolver, self.cls
+        function, of = resolver.library_name(copy.func, module, scope), copy.positional[:1]
+        if isinstance(copy.func, Attribute) and copy.func.attr == cls.framework.replace_method:
+            of = (copy.func.value,) if cls.has_framework_replace else ()
+        if base in map(dotted, of) and (function in REPLACE_FUNCTIONS or of != copy.positional[:1]):
+            yield from ((a.keyword, a.value) for a in copy.args if a.keyword is not None)
+        elif function == "equinox.tree_at":
+            yield from selected(copy, base)
+        elif self.evaluator.model.class_of_symbol(resolver.follow(resolver.resolve(copy.func, module, scope))) is cls:
+            yield from ((field.name, value) for field, value in given_by(copy, cls))
+
+
+def selected(call: Call, base: str) -> Iterator[tuple[str, Expr]]:
+    """The fields that `tree_at(lambda m: m.n, base, value)` replaces, and what they are given."""
+    match call.positional:
+        case (Lambda(params=(_,), body=body), tree, given) if dotted(tree) == base:
+            nodes, values = items_of(body), items_of(given)
+            for node, value in zip(nodes, values, strict=False) if len(nodes) == len(values) else ():
+                if isinstance(node, Attribute) and isinstance(node.value, Name):
+                    yield node.attr, value

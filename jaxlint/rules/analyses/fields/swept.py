@@ -1,0 +1,100 @@
+"""What a loop gives to an instance at each turn whose result goes into the next one: the noise levels of a sampler."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from jaxlint.infer.evaluating.events import CodeRead, Construct, KeywordValue, Replace
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    ClassDefinition,
+    For,
+    FunctionDefinition,
+    Statement,
+    While,
+    blocks,
+    parts,
+    target_names,
+)
+
+
+def swept_into(code: CodeRead) -> Iterator[tuple[Construct | Replace, KeywordValue]]:
+    """The arguments of constructions and updates that the variable of the loop around gives: itself, or a float of it.
+
+    A call takes the instance together with what it has made at the turn before: the turns are one computation, and no
+    trials of several settings. A schedule may make the float of the variable.
+    """
+    made = {id(e.call): e for e in code.events if isinstance(e, (Construct, Replace)) and e.in_loop}
+    for loop in (s for s in code.statements if isinstance(s, For)) if made else ():
+        names = set(target_names(loop.target))
+        for statement in _once_a_turn(loop.body):
+            if isinstance(statement, Assign) and _is_float_of(statement.value, names):
+                names.update(name for target in statement.targets for name in target_names(target))
+        for event in _fed_back(loop, made):
+            exprs = {id(a.at): a.value for a in event.call.args}
+            for given in event.keywords if isinstance(event, Replace) else event.arguments:
+                expr = exprs.get(id(given.at))
+                if expr is not None and (_is_one_of(expr, names) or _is_float_of(expr, names)):
+                    yield event, given
+
+
+def _fed_back(loop: For, made: dict[int, Construct | Replace]) -> Iterator[Construct | Replace]:
+    """What a loop makes and gives to a call beside, or as, the variable to which the result is bound.
+
+    What an inner loop calls again and again with the same instance is worth its compilation.
+    """
+    assigned = [s for s in _once_a_turn(loop.body) if isinstance(s, Assign) and isinstance(s.value, Call)]
+    held = defaultdict[str, list[Construct | Replace]](list)
+    for statement in assigned:
+        if id(statement.value) in made:
+            for name in (name for target in statement.targets for name in target_names(target)):
+                held[name].append(made[id(statement.value)])
+    found: dict[int, Construct | Replace] = {}
+    for statement in assigned:
+        call = statement.value
+        assert isinstance(call, Call)
+        bound = {name for target in statement.targets for name in target_names(target)}
+        taken = [argument.value for argument in call.args]
+        taken += [call.func.value] if isinstance(call.func, Attribute) else []
+        is_beside = any(isinstance(value, Name) and value.id in bound for value in taken)
+        for value in taken:
+            events = held[value.id] if isinstance(value, Name) else [made[id(value)]] if id(value) in made else []
+            for event in events:
+                if event.call is not call and (is_beside or _goes_on(event, bound, assigned)):
+                    found[id(event)] = event
+    yield from found.values()
+
+
+def _goes_on(event: Construct | Replace, bound: set[str], assigned: Sequence[Assign]) -> bool:
+    """Whether an update goes into a compiled function, and its variable is bound to the result, and to nothing else."""
+    base = event.base if isinstance(event, Replace) and event.into_jit else None
+    if not isinstance(base, Name) or base.id not in bound:
+        return False
+    anew = (s.value for s in assigned if any(base.id in target_names(target) for target in s.targets))
+    return all(any(isinstance(part, Name) and part.id == base.id for part in parts(value)) for value in anew)
+
+
+def _once_a_turn(body: Body) -> Iterator[Statement]:
+    """The statements of a loop, those of inner loops and functions left out."""
+    for statement in body:
+        if not isinstance(statement, (For, While, FunctionDefinition, ClassDefinition)):
+            yield statement
+            for block in blocks(statement):
+                yield from _once_a_turn(block)
+
+
+def _is_one_of(expr: Expr, names: set[str]) -> bool:
+    return isinstance(expr, Name) and expr.id in names
+
+
+def _is_float_of(expr: Expr, names: set[str]) -> bool:
+    """Whether an expression is `float(...)` of a variable, or of what a function makes of it."""
+    match expr:
+        case Call(func=Name(id="float"), args=(Argument(value=Name() as value, star=""),)):
+            return _is_one_of(value, names)
+        case Call(func=Name(id="float"), args=(Argument(value=Call() as value, star=""),)):
+            return any(_is_one_of(argument, names) for argument in value.positional)
+    return False

@@ -1,0 +1,40 @@
+"""The fix of a default that all instances share: each gets its own."""
+
+from __future__ import annotations
+
+from jaxlint.cst.changes import EditField, Proposal
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Instance, plain
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.rules.analyses.fixes.roles import field_function
+from jaxlint.syntax.expressions import Name
+from jaxlint.syntax.statements import parts
+
+
+def made_anew(
+    cls: PytreeClass, field: Field, applicability: Applicability, evaluator: Evaluator
+) -> tuple[str, Proposal | None]:
+    """What makes a new default for each instance, in words, and the fix."""
+    function = field_function(cls)
+    written = spelled(function, cls.module, evaluator.model.resolver)
+    usual = function if written is None else written[0]
+    advice = f"write `{field.name}: ... = {usual}(default_factory=lambda: ...)`"
+    call = field.call
+    if written is None or field.default is None or field.default.module is not cls.module or (call and call.positional):
+        return advice, None
+    if not _keeps_meaning(field.default):
+        return advice, None
+    if call is None and field.opaque and not isinstance(plain(evaluator.static(field.default)), Instance):
+        return advice, None  # a call may be a field function of one's own
+    name, imports = ("", ()) if call is not None else written
+    change = EditField(field.at, is_call=call is not None, function=name, factory=True)
+    return advice, Proposal(f"Make a new `{field.name}` for each instance", applicability, (change,), imports)
+
+
+def _keeps_meaning(default: Placed) -> bool:
+    """Whether a default means the same in a function: no names of the class body."""
+    scope = default.module.outline.scopes.get(default.scope)
+    names = scope.bindings if scope is not None and scope.kind == "class" else {}
+    return not any(isinstance(part, Name) and part.id in names for part in parts(default.expr))

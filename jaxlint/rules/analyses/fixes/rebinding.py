@@ -1,0 +1,228 @@
+"""Fixes that bind a variable to an updated copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from jaxlint.cst.changes import AssignTo, NeededImport, Proposal, SetItem, UpdateField
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, AssignItem, MutateField, Place
+from jaxlint.infer.known.values import Container, Instance, plain
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import update_function, update_template
+from jaxlint.rules.analyses.changes.returning import returning
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Call, Constant, Expr, Name, dotted
+from jaxlint.syntax.statements import Do, own_parts, walk
+
+#: The ways of assigning for which a copy can be made instead.
+_ASSIGNED = frozenset({"assign", "augment", "setattr", "unpack", "loop", "with"})
+
+
+def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
+    """The fix of an assignment that is refused: what may be assigned before it is bound to a copy with the new value.
+
+    That is the variable, or an attribute on the way: `trainer.state` of `trainer.state.step = 1`.
+    """
+    base = event.receiver_text
+    if base is None or event.how not in _ASSIGNED or any(o.cls is not event.receiver.cls for o in event.alternatives):
+        return None
+    root, *path = [*base.split("."), event.attr]
+    instances = [*reversed(event.holders), event.receiver]
+    if len(instances) < len(path):
+        return None  # nobody knows what holds it
+    depth = _assignable(path, instances)
+    if not depth and not is_own_variable(root, event.place):
+        return None
+    bound = ".".join([root, *path[:depth]])
+    copied = _copied(bound, path[depth:], instances[depth:], event.place, evaluator)
+    if copied is None:
+        return None
+    change = UpdateField(event.at, bound, copied[0])
+    if depth:
+        return Proposal(f"Put an updated copy into `{bound}`", Applicability.SAFE, (change,), copied[1])
+    return _binding(change, Applicability.SAFE, copied[1], event.place, evaluator)
+
+
+def _assignable(path: Sequence[str], instances: Sequence[Instance | None]) -> int:
+    """The length of the longest path to an attribute that its class assigns, too; 0 if there is none.
+
+    The instances are what the path starts from, and what it leads to, but for its end.
+    """
+    for depth in range(len(path) - 1, 0, -1):
+        holder = instances[depth - 1]
+        if holder is not None and holder.cls.frozen is False and path[depth - 1] in holder.cls.assigned:
+            return depth
+    return 0
+
+
+def setting_item(event: AssignItem, applicability: Applicability, evaluator: Evaluator) -> Proposal | None:
+    """The fix of an item of a jax array that is assigned: the array, or what holds it, is bound to an updated copy."""
+    array, place, owner = dotted(event.target), event.place, event.owner
+    if array is None or event.how not in ("item", "augment"):
+        return None
+    base, _, attr = array.rpartition(".")
+    if not base:
+        change = UpdateField(event.at, array, "{value}", array)
+        return _binding(change, applicability, (), place, evaluator) if is_own_variable(array, place) else None
+    if owner is None or owner.cls.frozen is False or not owner.cls.is_pytree:
+        change = UpdateField(event.at, array, "{value}", array)
+        return Proposal(f"Put an updated copy into `{array}`", applicability, (change,)) if owner is not None else None
+    if "." in base or not is_own_variable(base, place):
+        return None
+    copied = _copied(base, [attr], [owner], place, evaluator)
+    if copied is None:
+        return None
+    return _binding(UpdateField(event.at, base, copied[0], array), applicability, copied[1], place, evaluator)
+
+
+def setting_field(event: AssignItem, instance: Instance, evaluator: Evaluator) -> Proposal | None:
+    """The fix of a field that is assigned as if it were an item: the instance is bound to an updated copy."""
+    base, index, place = dotted(event.target), event.index, event.place
+    field = index.value if isinstance(index, Constant) else None
+    if base is None or not base.isidentifier() or event.how != "item" or not isinstance(field, str):
+        return None
+    if not is_own_variable(base, place) or instance.cls.frozen is False:
+        return None
+    copied = _copied(base, [field], [instance], place, evaluator)
+    if copied is None:
+        return None
+    return _binding(UpdateField(event.at, base, copied[0]), Applicability.SAFE, copied[1], place, evaluator)
+
+
+def setting_dict(event: MutateField, evaluator: Evaluator) -> Proposal | None:
+    """The fix of an item of a dict in a static field that is assigned: the field gets a new dict."""
+    root, held = event.receiver_text, plain(event.held)
+    is_dict = isinstance(held, Container) and held.kind == "dict"
+    if root is None or not is_dict or event.how not in ("item", "augment"):
+        return None
+    path = f"{root}.{event.field}"
+    title = f"Give `{path}` a new dict"
+    if event.receiver.cls.frozen is False:
+        return Proposal(title, Applicability.UNSAFE, (SetItem(event.at, path, "{value}", path),))
+    method = event.place.method
+    if "." in root or not is_own_variable(root, event.place) or (method is not None and root == method.self_name):
+        return None
+    copied = _copied(root, [event.field], [event.receiver], event.place, evaluator)
+    if copied is None:
+        return None
+    change = SetItem(event.at, root, copied[0], path)
+    returned = returning(replace(change, is_returned=True), root, event.place, evaluator, copied[1])
+    return Proposal(title, Applicability.UNSAFE, (change,), copied[1], returned)
+
+
+def _binding(
+    change: UpdateField,
+    applicability: Applicability,
+    imports: tuple[NeededImport, ...],
+    place: Place,
+    evaluator: Evaluator,
+) -> Proposal | None:
+    """The fix that binds a variable to an updated copy, and returns it where nobody would see it."""
+    returned = returning(replace(change, is_returned=True), change.base, place, evaluator, imports)
+    method = place.method
+    if method is not None and change.base == method.self_name:
+        return returned
+    return Proposal(f"Bind `{change.base}` to an updated copy", applicability, (change,), imports, returned)
+
+
+def _copied(
+    root: str, path: Sequence[str], instances: Sequence[Instance | None], place: Place, evaluator: Evaluator
+) -> tuple[str, tuple[NeededImport, ...]] | None:
+    """How a copy of `root` with another value at the end of a path is made, and the imports that it needs.
+
+    The instances are `root` and what it holds on the way.
+    """
+    template, needed = "{value}", dict[NeededImport, None]()
+    for depth, (attr, instance) in reversed(list(enumerate(zip(path, instances, strict=True)))):
+        if instance is None or not _is_updatable(instance.cls, attr):
+            return None
+        function = update_function(instance.cls, attr)
+        if not function.startswith("."):
+            written = spelled(function, place.module, evaluator.model.resolver, place.scope)
+            if written is None:
+                return None
+            function, imports = written
+            needed |= dict.fromkeys(imports)
+        base = ".".join([root, *path[:depth]])
+        template = update_template(function, attr).replace("{base}", base).replace("{value}", template)
+    return template, tuple(needed)
+
+
+def taking_result(fix: Proposal | None, call: Call, base: Expr, place: Place, evaluator: Evaluator) -> Proposal | None:
+    """The fix of a call that raises and would make a copy of `base` once it is mended, which somebody has to take.
+
+    Where the call stands alone, the variable is bound to the copy, too: what fails loudly must not fail silently.
+    """
+    if fix is None or not _stands_alone(call, place, evaluator):
+        return fix
+    name = dotted(base)
+    if name is None or "." in name or not is_own_variable(name, place):
+        return None
+    changes = (*fix.changes, AssignTo(call.at, name))
+    return replace(fix, changes=changes, applicability=Applicability.UNSAFE)
+
+
+def _stands_alone(call: Call, place: Place, evaluator: Evaluator) -> bool:
+    """Whether a call is a statement of its own; outside of functions, whether its lines hold nothing else."""
+    span = place_of(call.at)
+    if place.function is not None:
+        body = evaluator.calls.body_of(FunctionSymbol(place.module, place.function)) or ()
+        return any(place_of(s.value.at) == span for s in walk(body) if isinstance(s, Do))
+    source = place.module.source
+    around = source.line(span.row)[: span.column] + source.line(span.end_row)[span.end_column :].partition("#")[0]
+    return not around.strip()
+
+
+def rebinding_help(name: str, update: str, at: object, place: Place, evaluator: Evaluator) -> str:
+    """Where an updated copy of what a dotted name stands for has to go, so that somebody sees it."""
+    if place.method is not None and name == place.method.self_name:
+        return f"return `{update}` and let the caller rebind it"
+    back = f"make a new one with `{update}` and put it back into what holds it"
+    if "." in name:
+        return back
+    function = place.function
+    if function is not None and not function.return_values:
+        if any(parameter.name == name for parameter in function.parameters):
+            return f"return `{update}` and let the caller rebind it"
+        if not _is_used_behind(name, at, FunctionSymbol(place.module, function), evaluator):
+            return back
+    return f"use `{name} = {update}`"
+
+
+def _is_used_behind(name: str, at: object, function: FunctionSymbol, evaluator: Evaluator) -> bool:
+    """Whether a statement of a function that stands behind a place has a variable in it; yes if nobody knows."""
+    body, row = evaluator.calls.body_of(function), place_of(at).end_row
+    if body is None:
+        return True
+    behind = (part for statement in walk(body) if statement.at.lineno > row for part in own_parts(statement))
+    return any(isinstance(part, Name) and part.id == name for part in behind)
+
+
+def is_own_variable(name: str, place: Place) -> bool:
+    """Whether a variable belongs to the code at a place, so that it may be assigned there."""
+    scope = place.module.outline.scopes.get(place.scope)
+    return scope is not None and (name in scope.bindings or name in scope.is_global)
+
+
+def _is_updatable(cls: PytreeClass, attr: str) -> bool:
+    """Whether a copy with another value of the attribute can certainly be made."""
+    field = cls.field(attr)
+    if field is None or not cls.fields_known or cls.unknown_decorator:
+        return False
+    by_method = cls.framework.replace_method is not None
+    by_leaf = cls.framework.copy_function == "equinox.tree_at" and not is_left_to_class(cls, attr)
+    return by_method or by_leaf or cls.custom_init() is None
+
+
+def is_left_to_class(cls: PytreeClass, attr: str) -> bool:
+    """Whether `tree_at` may not find a field: no leaf is what only the class has as its default (equinox 0.13.8)."""
+    field = cls.field(attr)
+    by_leaf = cls.framework.copy_function == "equinox.tree_at" and cls.custom_init() is not None
+    return by_leaf and field is not None and field.role is Role.UNKNOWN and field.default is not None

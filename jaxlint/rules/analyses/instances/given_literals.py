@@ -1,0 +1,134 @@
+"""What code that is seen puts into a field, where it is written out: an annotation may say something else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
+from typing import TypeAlias
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.syntax.expressions import Call, Constant, Display, Expr, Unary, last_name
+from jaxlint.syntax.statements import all_parts, parts
+
+#: A call, and the function in which it stands, if that is one.
+_Call: TypeAlias = tuple[Call, Function | None]
+
+_UPDATES = frozenset({"replace", "_replace", "evolve"})
+_NUMBERS = frozenset({"int", "float", "bool", "complex"})
+
+
+def calls_giving(field: str, names: Collection[str], module: Module, evaluator: Evaluator) -> Iterator[_Call]:
+    """The calls of some functions in a module, and those with a keyword that is called like a field.
+
+    They stand in its functions, or make what its variables hold, or stand alone in it. With each comes its function.
+    """
+    written = _written(field, frozenset(names))
+    if written.search(module.source.text) is None:
+        return
+    for call, function in calls_in(module, written, evaluator):
+        if last_name(call.func) in names or call.keyword(field) is not None:
+            yield call, function
+
+
+@lru_cache(maxsize=256)
+def _written(field: str, names: frozenset[str]) -> re.Pattern[str]:
+    """Finds such calls in a text, and perhaps more."""
+    called = "".join(rf"\b{re.escape(name)}\s*[(\[]|" for name in sorted(names))
+    return re.compile(rf"{called}\b{re.escape(field)}\s*=")
+
+
+def calls_in(module: Module, written: re.Pattern[str], evaluator: Evaluator) -> Iterator[_Call]:
+    """The calls in the functions of a module in which something is written, and those outside of functions."""
+    outline, source = module.outline, module.source
+    bound = (binding for bindings in outline.module_scope.bindings.values() for binding in bindings)
+    values = [binding.value for binding in bound if isinstance(binding, Assignment) and binding.value is not None]
+    for expr in (*values, *outline.module_calls):
+        yield from ((part, None) for part in parts(expr) if isinstance(part, Call))
+    for function in outline.functions.values():
+        first, last = function.body_rows
+        is_read = not last or written.search(source.text, source.offset(first, 0), source.offset(last + 1, 0))
+        if is_read and "<locals>" not in function.scope:
+            body = evaluator.calls.body_of(FunctionSymbol(module, function))
+            shown = (
+                all_parts(body) if body is not None else (p for value in function.return_values for p in parts(value))
+            )
+            yield from ((part, function) for part in shown if isinstance(part, Call))
+
+
+def is_given_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a construction or update gives the field a number, or a tuple of some."""
+    return any(map(_is_number, _given(field, cls, evaluator)))
+
+
+def is_given(kinds: frozenset[str], field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a construction or update gives the field a constant of one of some kinds (`NoneType`, `float`, …)."""
+    return any(isinstance(expr, Constant) and expr.kind in kinds for expr in _given(field, cls, evaluator))
+
+
+def is_given_tuple(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a construction or update gives the field a tuple."""
+    return any(isinstance(expr, Display) and expr.kind == "tuple" for expr in _given(field, cls, evaluator))
+
+
+def is_given_only(fits: Callable[[Placed], bool], field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether constructions are seen, and all that they and updates give the field is of a kind."""
+    names, placed = {cls.name}, list[Placed | None]()
+    for module in around(cls, evaluator):
+        for call, function in calls_giving(field.name, names, module, evaluator):
+            value = giving(field, cls, call, names)
+            if value is not None or last_name(call.func) in names:
+                scope = "" if function is None else function.inner_scope
+                placed.append(None if value is None else Placed(value, module, scope))
+    return bool(placed) and all(one is not None and fits(one) for one in placed)
+
+
+def is_updated(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether an update is seen that gives the field another value than a constant."""
+    for module in around(cls, evaluator):
+        for call, _ in calls_giving(field.name, (), module, evaluator):
+            if last_name(call.func) in _UPDATES and not isinstance(call.keyword(field.name), Constant):
+                return True
+    return False
+
+
+def around(cls: PytreeClass, evaluator: Evaluator) -> tuple[Module, ...]:
+    """The module of the class, and those that import it."""
+    return (cls.module, *evaluator.model.importers(cls.module))
+
+
+def _is_number(expr: Expr) -> bool:
+    match expr:
+        case Constant(kind=kind):
+            return kind in _NUMBERS
+        case Unary(operand=operand):
+            return _is_number(operand)
+        case Display(kind="tuple", items=items):
+            return bool(items) and all(map(_is_number, items))
+    return False
+
+
+def _given(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Expr]:
+    """What the module of the class, and those that import it, are seen to put into a field."""
+    names = {cls.name, *({"cls"} if cls.custom_init() is None else ())}
+    for module in around(cls, evaluator):
+        for call, _ in calls_giving(field.name, names, module, evaluator):
+            value = giving(field, cls, call, names)
+            if value is not None:
+                yield value
+
+
+def giving(field: Field, cls: PytreeClass, call: Call, names: Collection[str]) -> Expr | None:
+    """What a construction (a call of one of the names) or an update gives a field."""
+    name = last_name(call.func)
+    if name not in names and name not in _UPDATES:
+        return None
+    value = call.keyword(field.name)
+    if value is None and name in names and cls.custom_init() is None and not call.has_star:
+        index = next((i for i, one in enumerate(f for f in cls.fields if f.init) if one.name == field.name), None)
+        value = call.positional[index] if index is not None and index < len(call.positional) else None
+    return value

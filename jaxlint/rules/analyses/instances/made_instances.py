@@ -1,0 +1,347 @@
+"""The instances that a body makes by calls that state the values of static fields, and the lists that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import msgspec
+
+from jaxlint.infer.bodies.contents import contents_of
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Replace
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.rules.analyses.bodies.settled import settled
+from jaxlint.symbols.outline import Function, names_by_position
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Comprehension,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Other,
+    Span,
+    same,
+)
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    Do,
+    For,
+    FunctionDefinition,
+    Return,
+    Statement,
+    bound_by,
+    parts,
+    target_names,
+    walk,
+)
+
+#: So many variables, calls and lists are looked through.
+_MAX_DEPTH = 6
+_LITERALS = frozenset({"int", "float", "str", "bool", "NoneType"})
+
+
+class Made(msgspec.Struct, frozen=True):
+    """An instance and the literals that its static fields were given, by name; those with a default take that."""
+
+    cls: PytreeClass
+    statics: dict[str, Expr]
+    #: The static fields that differ between the items, if it is a list of instances.
+    varying: str = ""
+
+
+class MadeInstances:
+    """The instances that a body makes by calls that state the values of static fields."""
+
+    def __init__(
+        self,
+        statements: Sequence[Statement],
+        module: Module,
+        scope: str,
+        evaluator: Evaluator,
+        updates: Mapping[int, Replace] | None = None,
+    ) -> None:
+        self._statements = statements
+        self.module = module
+        self._scope = scope
+        self.evaluator = evaluator
+        #: The copies with changes, by the identity of the calls that make them.
+        self._updates = updates or {}
+
+    @classmethod
+    def of_code(cls, code: CodeRead, evaluator: Evaluator) -> MadeInstances:
+        """Those of a body that is checked."""
+        updates = {id(e.call): e for e in code.events if isinstance(e, Replace)}
+        return cls(code.statements, code.place.module, code.scope, evaluator, updates)
+
+    @cached_property
+    def functions(self) -> dict[str, Body]:
+        """The bodies of the functions inside."""
+        return {s.name: s.body for s in self._statements if isinstance(s, FunctionDefinition)}
+
+    @cached_property
+    def _bound(self) -> dict[str, list[Statement]]:
+        """The statements that bind a variable, in their order."""
+        bound: dict[str, list[Statement]] = {}
+        for statement in self._statements:
+            for name in _names(statement):
+                bound.setdefault(name, []).append(statement)
+        return bound
+
+    @cached_property
+    def _variables(self) -> dict[str, Expr]:
+        """What the variables hold that are bound once."""
+        once = {name: found[0] for name, found in self._bound.items() if len(found) == 1}
+        return {name: s.value for name, s in once.items() if isinstance(s, Assign)}
+
+    def _held(self, name: Name) -> Expr | None:
+        """What a variable holds where it is read: all that it is given, or what it is given before a loop.
+
+        It holds that in the first turn, where it is read in each turn and bound anew afterwards.
+        """
+        found = self._bound_again.get(name.id)
+        if found is None:
+            return self._variables.get(name.id)
+        read = place_of(name.at)
+        is_first = read[:2] < place_of(found[1].at)[2:] and all(isinstance(s, For) for s in self._around(read))
+        return found[0].value if is_first else None
+
+    @cached_property
+    def _bound_again(self) -> dict[str, tuple[Assign, Statement]]:
+        """The variables that are certainly given what may be instances and then bound anew, and both places."""
+        return {
+            name: (found[0], found[1])
+            for name, found in self._bound.items()
+            if len(found) > 1
+            and isinstance(found[0], Assign)
+            and isinstance(found[0].value, (Call, Comprehension, Display))
+            and not self._around(place_of(found[0].at))
+        }
+
+    def _around(self, place: Span) -> list[Statement]:
+        """The statements with statements inside that are around a place."""
+        return [statement for statement, whole in self._compound if whole.holds(place)]
+
+    @cached_property
+    def _compound(self) -> list[tuple[Statement, Span]]:
+        return [(s, place_of(s.at)) for s in self._statements if not isinstance(s, (Assign, Do, Return))]
+
+    def may_be_list(self, expr: Expr) -> bool:
+        """Whether an expression is a comprehension or several things written out, or a variable that holds these.
+
+        Or it is a variable that holds what a loop appends to it.
+        """
+        value = self._held(expr) if isinstance(expr, Name) else expr
+        if value is None:
+            return False
+        is_written = isinstance(value, Display) and len(value.items) > 1 and value.kind != "set"
+        if is_written or isinstance(value, Comprehension) or id(value) in self.appended:
+            return True
+        symbol = self.symbol(value.func) if isinstance(value, Call) else None
+        return isinstance(symbol, FunctionSymbol) and _may_return_list(symbol.declaration)
+
+    def listed(self, expr: Expr) -> list[Expr]:
+        """The items of a display, or of a variable of the body or of the module that is given one."""
+        if isinstance(expr, Name) and (value := self._held(expr)) is not None:
+            expr = value
+        elif isinstance(expr, Name):
+            symbol = self.symbol(expr)
+            if isinstance(symbol, ValueSymbol) and symbol.module is self.module and not symbol.scope:
+                expr = symbol.assignment.value or expr
+        return list(expr.items) if isinstance(expr, Display) and not expr.has_star else []
+
+    def symbol(self, expr: Expr) -> Symbol:
+        """What a name in the body stands for."""
+        return self.evaluator.model.resolver.resolve(expr, self.module, self._scope)
+
+    def elsewhere(self, expr: Expr, function: FunctionSymbol) -> Symbol:
+        """What a name in a function of the project stands for."""
+        scope = function.declaration.inner_scope
+        return self.evaluator.model.resolver.resolve(expr, function.module, scope)
+
+    def of(self, expr: Expr, depth: int = 0) -> Made | None:
+        """The instance, or the list of instances, that an expression is."""
+        if depth > _MAX_DEPTH:
+            return None
+        match expr:
+            case Name():
+                value = self._held(expr)
+                return None if value is None else self.of(value, depth + 1)
+            case Call() if id(expr) in self._updates:
+                return self._updated(self._updates[id(expr)], depth)
+            case Call():
+                symbol = self.symbol(expr.func)
+                if isinstance(symbol, FunctionSymbol):
+                    return self._made_by(symbol, expr) or self._listed_by(symbol, depth + 1)
+                return self.made(expr, symbol, self.module, self._scope)
+            case Comprehension(kind="list" | "generator", element=element, clauses=(clause,)):
+                return self._items(element, set(target_names(clause.target)), depth + 1)
+            case Display(kind="list", items=()) if id(expr) in self.appended:
+                loop, item = self.appended[id(expr)]
+                return self._items(item, set(target_names(loop.target)), depth + 1)
+            case Display(kind="list" | "tuple", items=items):
+                return _differing([self.of(item, depth + 1) for item in items])
+        return None
+
+    def made(self, call: Call, symbol: Symbol, module: Module, scope: str) -> Made | None:
+        """What a call of a class makes, which is written in a scope of a module."""
+        cls = self.evaluator.model.class_of_symbol(symbol)
+        if cls is None or not cls.is_pytree or call.has_star or cls.unknown_decorator or not cls.static_fields:
+            return None
+        parameters = cls.constructor()
+        if parameters is None or cls.has_own_construction:
+            return None
+        given = call.given_to(names_by_position(parameters))
+        statics: dict[str, Expr] = {}
+        for field in cls.static_fields:
+            placed = Placed(given[field.name], module, scope) if field.name in given else field.default
+            if placed is not None and not field.is_converted:
+                statics[field.name] = self._settled(placed)
+        return Made(cls, statics)
+
+    def _settled(self, placed: Placed) -> Expr:
+        return settled(placed.expr, self.evaluator.model.resolver, placed.module, placed.scope)
+
+    def _here(self, expr: Expr) -> Expr:
+        return self._settled(Placed(expr, self.module, self._scope))
+
+    def _updated(self, update: Replace, depth: int) -> Made:
+        before = None if update.base is None else self.of(update.base, depth + 1)
+        exprs = {id(a.at): a.value for a in update.call.args}
+        given = {k.name: exprs.get(id(k.at)) for k in update.keywords}
+        cls = update.receiver.cls
+        names = {field.name for field in cls.static_fields}
+        statics = {} if before is None else {n: v for n, v in before.statics.items() if n not in given}
+        statics |= {name: self._here(value) for name, value in given.items() if name in names and value is not None}
+        return Made(cls, statics)
+
+    def _items(self, item: Expr, varying: set[str], depth: int) -> Made | None:
+        """The instances that an expression makes turn by turn."""
+        made = self.of(item, depth)
+        if isinstance(item, Name) and item.id in self._variables:
+            item = self._variables[item.id]
+        if isinstance(item, Call) and isinstance(self.symbol(item.func), FunctionSymbol):
+            made, varying = self._by_function(item, varying)
+        if made is None:
+            return None
+        name = next((n for n, v in made.statics.items() if _varies(v, varying)), "")
+        return msgspec.structs.replace(made, varying=name) if name else made
+
+    def _by_function(self, call: Call, varying: set[str]) -> tuple[Made | None, set[str]]:
+        """What a function makes of one instance, and those of its parameters that are given something that varies."""
+        symbol = self.symbol(call.func)
+        if not isinstance(symbol, FunctionSymbol) or call.has_star:
+            return None, set()
+        given = call.given_to(symbol.declaration.positional)
+        return self._returned_by(symbol), {name for name, held in given.items() if _varies(held, varying)}
+
+    def _made_by(self, symbol: FunctionSymbol, call: Call) -> Made | None:
+        """What a function makes of one instance, with what the call gives to static fields."""
+        made = self._returned_by(symbol) if not call.has_star else None
+        if made is None:
+            return None
+        given = {name: self._here(value) for name, value in call.given_to(symbol.declaration.positional).items()}
+        names = {p.name for p in symbol.declaration.parameters}
+        statics = {
+            name: given.get(value.id) if isinstance(value, Name) and value.id in names else value
+            for name, value in made.statics.items()
+        }
+        known = {name: value for name, value in statics.items() if isinstance(value, (Constant, Name))}
+        return msgspec.structs.replace(made, statics=known)
+
+    def _listed_by(self, symbol: FunctionSymbol, depth: int) -> Made | None:
+        """The list of instances that a function makes and returns, if they differ."""
+        if symbol.declaration.decorators or not _may_return_list(symbol.declaration):
+            return None
+        body = self.evaluator.calls.body_of(symbol)
+        if body is None:
+            return None
+        scope = symbol.declaration.inner_scope
+        statements = contents_of(body).statements
+        last = next((s.value for s in statements if isinstance(s, Return) and s.value is not None), None)
+        inside = MadeInstances(statements, symbol.module, scope, self.evaluator)
+        made = inside.of(last, depth) if last is not None and inside.may_be_list(last) else None
+        return None if made is None or not made.varying else msgspec.structs.replace(made, statics={})
+
+    def _returned_by(self, symbol: FunctionSymbol) -> Made | None:
+        """The instance that a function returns, made by a call of its class."""
+        values = symbol.declaration.return_values
+        value = values[0] if len(values) == 1 else None
+        if not isinstance(value, Call) or symbol.declaration.owner is not None or symbol.declaration.decorators:
+            return None
+        scope = symbol.declaration.inner_scope
+        return self.made(value, self.elsewhere(value.func, symbol), symbol.module, scope)
+
+    @cached_property
+    def appended(self) -> dict[int, tuple[For, Expr]]:
+        """What loops append to lists that are empty at first, if that is done in one place, by the display."""
+        found: dict[str, list[tuple[For, Expr]]] = {}
+        for loop in (s for s in self._statements if isinstance(s, For)):
+            inside = list(walk(loop.body, nested=False))
+            bound = {name for statement in inside for name in _names(statement)}
+            for statement in inside:
+                match statement:
+                    case Do(value=Call(func=Attribute(value=Name(id=name), attr="append"), args=(argument,))) if (
+                        name not in bound
+                    ):
+                        found.setdefault(name, []).append((loop, argument.value))
+        return {
+            id(self._variables[name]): places[0]
+            for name, places in found.items()
+            if len(places) == 1 and name in self._variables
+        }
+
+
+def _may_return_list(function: Function) -> bool:
+    """Whether all that a function returns is one comprehension, or one variable, which may hold a list."""
+    values = function.return_values
+    is_plain = len(values) == 1 and not (function.is_async or function.is_generator)
+    return is_plain and isinstance(values[0], (Comprehension, Name))
+
+
+def _varies(expr: Expr, varying: set[str]) -> bool:
+    """Whether an expression is a variable of a comprehension, that in a string, or a number added to it."""
+    match expr:
+        case Name(id=name):
+            return name in varying
+        case Other(kind="JoinedStr"):
+            return any(isinstance(part, Name) and part.id in varying for part in parts(expr))
+        case Binary(op="+" | "-" | "*", left=left, right=right):
+            sides = (left, right)
+            return any(_varies(s, varying) for s in sides) and any(isinstance(s, Constant) for s in sides)
+    return False
+
+
+def _names(statement: Statement) -> Iterator[str]:
+    return (name for target in bound_by(statement) for name in target_names(target))
+
+
+def difference(one: Made, other: Made) -> str | None:
+    """A static field that two instances of a class hold different literals in."""
+    if one.cls is not other.cls:
+        return None
+    for name, value in one.statics.items():
+        against = other.statics.get(name)
+        if isinstance(value, Constant) and isinstance(against, Constant) and not same(value, against):
+            are_alike = value.kind == against.kind or {value.kind, against.kind} <= _LITERALS
+            if are_alike and value.value != against.value:
+                return name
+    return None
+
+
+def _differing(items: list[Made | None]) -> Made | None:
+    """What a display of instances holds, with the static field in which two of them differ."""
+    first = next((item for item in items if item is not None), None)
+    for index, one in enumerate(items):
+        for other in items[:index]:
+            name = None if one is None or other is None else difference(one, other)
+            if name is not None and first is not None:
+                return msgspec.structs.replace(first, varying=name)
+    return first if None not in items else None

@@ -1,0 +1,62 @@
+"""What the table of contents of a module tells of methods."""
+
+from __future__ import annotations
+
+import re
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Instance
+from jaxlint.project.modules import Module
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.symbols.outline import Function
+
+#: The methods in which a new instance gets its attributes.
+CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__"})
+#: And those in which jax, `copy` and `pickle` make one again.
+MAKING = CONSTRUCTORS | {"tree_unflatten", "__setstate__", "__copy__", "__deepcopy__"}
+
+
+def names_called(function: Function, module: Module) -> frozenset[str]:
+    """The names that are called in a function, or in the outermost function around it."""
+    row = function.at.row
+    unit = next(unit for unit in module.outline.units if unit.first <= row <= unit.last)
+    piece = next((p for p in unit.pieces if p.first <= row <= p.last and p.kind != "rest"), unit)
+    return piece.calls
+
+
+def own_methods(cls: PytreeClass) -> list[Function]:
+    """The methods that a class declares itself."""
+    functions = cls.module.outline.functions
+    return [functions[names[-1]] for names in cls.symbol.declaration.methods.values()]
+
+
+def is_overridden(name: str, instance: Instance, evaluator: Evaluator) -> bool:
+    """Whether an instance may be of a subclass that has a method of its own of that name."""
+    return not instance.exact and evaluator.model.overriding(instance.cls, name, 0) is None
+
+
+def run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:
+    """A method, and those of its `self` that it calls, hands to something (`jax.grad(self.loss)`) or asks, by name."""
+    found = {method.name: method}
+    pending = [method]
+    while pending:
+        current = pending.pop()
+        for name in (current.self_calls | current.self_reads) - found.keys():
+            called = cls.method(name)
+            if called is not None:
+                found[name] = called[1]
+                pending.append(called[1])
+    return found
+
+
+def is_left_over(method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a private method is mentioned nowhere: not in the modules of its class, of its bases and of subclasses.
+
+    What a framework calls, a decorator keeps, or a string names is not left over.
+    """
+    name = method.name
+    if not name.startswith("_") or name.startswith("__") or method.decorators:
+        return False
+    around = [one.module for each in evaluator.model.family(cls) for one in each.mro]
+    mention = re.compile(rf"(?<!def )\b{name}\b")
+    return all(mention.search(module.source.text) is None for module in {one.path: one for one in around}.values())

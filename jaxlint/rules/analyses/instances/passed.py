@@ -1,0 +1,98 @@
+"""What calls pass for the parameters of a function that have no annotations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.rules.analyses.instances.given_literals import calls_in
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
+from jaxlint.syntax.statements import Assign, assigned_names, bound_once, looked_up
+
+
+class Passed(msgspec.Struct, frozen=True):
+    """What one call passes for the parameters, as it is written there, and the scope in which the call stands."""
+
+    given: Mapping[str, Expr]
+    scope: str
+
+
+class Called(msgspec.Struct, frozen=True):
+    """A call of a function: where it stands, and what it gives the parameters, as it is written there."""
+
+    call: Call
+    #: The function in which it stands, if that is one.
+    caller: Function | None
+    module: Module
+    scope: str
+    given: Mapping[str, Expr]
+
+
+def given_by(call: Call, function: Function) -> dict[str, Expr]:
+    """What a call gives to the parameters of a function, its receiver to the first one of a method.
+
+    Nothing where something is unpacked into the call.
+    """
+    names = function.positional
+    if call.has_star:
+        return {}
+    if function.self_name is not None and isinstance(call.func, Attribute):
+        return call.given_to(names[1:]) | {function.self_name: call.func.value}
+    return call.given_to(names)
+
+
+def parameter_of(expr: Expr, code: CodeRead) -> str | None:
+    """The parameter without annotation that an expression is: by itself, or as an attribute that was given it."""
+    function = code.function
+    if function is None:
+        return None
+    if isinstance(expr, Attribute):
+        path = dotted(expr)
+        given = [s for s in code.statements if isinstance(s, Assign) and any(dotted(t) == path for t in s.targets)]
+        if path is None or len(given) != 1 or not any(s is given[0] for s in code.body):
+            return None
+        expr = given[0].value
+    if not isinstance(expr, Name) or expr.id in assigned_names(code.body) or expr.id == function.self_name:
+        return None
+    return next((p.name for p in function.parameters if p.name == expr.id and p.annotation is None), None)
+
+
+def passed_to(code: CodeRead, evaluator: Evaluator) -> Iterator[Passed]:
+    """The calls of the function that is read, or of the class whose constructor it is, in functions of its module."""
+    function, module = code.function, code.place.module
+    for called in calls_of(function, module, (module,), evaluator) if function is not None else ():
+        body = None if called.caller is None else evaluator.calls.body_of(FunctionSymbol(module, called.caller))
+        bound = bound_once(body or ())
+        yield Passed({name: looked_up(expr, bound) for name, expr in called.given.items()}, called.scope)
+
+
+def calls_of(function: Function, module: Module, homes: Iterable[Module], evaluator: Evaluator) -> Iterator[Called]:
+    """The calls in some modules of a function of a module, or of the class whose constructor it is.
+
+    None of a function that something is made of, or that stands in another one; and none with a star.
+    """
+    owner = function.owner
+    if function.decorators or "<locals>" in function.scope or (owner is not None and function.name != "__init__"):
+        return
+    name = function.name if owner is None else module.outline.classes[owner].name
+    positional = function.positional[owner is not None :]
+    resolver, written = evaluator.model.resolver, re.compile(rf"\b{re.escape(name)}\s*\(")
+    for home in homes:
+        if home is not module and written.search(home.source.text) is None:
+            continue
+        for call, caller in calls_in(home, written, evaluator):
+            if last_name(call.func) != name or call.has_star:
+                continue
+            scope = "" if caller is None else caller.inner_scope
+            symbol = resolver.follow(resolver.resolve(call.func, home, scope))
+            cls = None if owner is None else evaluator.model.class_of_symbol(symbol)
+            is_made = cls is not None and cls.symbol.key == (module.path, owner)
+            if is_made or (isinstance(symbol, FunctionSymbol) and symbol.declaration is function):
+                yield Called(call, caller, home, scope, call.given_to(positional))

@@ -1,0 +1,168 @@
+"""What becomes of the attributes of a class that is taken apart by one function and rebuilt by another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.instances.methods import own_methods
+from jaxlint.rules.analyses.rebuilding.flattening import Flattened, Rebuilt, Routine, flattened, rebuilt
+from jaxlint.symbols.outline import Function, names_by_position
+from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none
+from jaxlint.syntax.statements import Body, Do, all_parts
+
+
+class Mismatch(msgspec.Struct, frozen=True):
+    """Children that end up in each other's attributes, or an attribute that no instance has any more."""
+
+    #: The attributes that the children are, and those in which they end up, by their positions.
+    sent: dict[int, str]
+    into: dict[int, str]
+    #: The first child that ends up in the attribute of another one.
+    wrong: int | None = None
+    left: str | None = None
+    #: Whether that has its default again, which the constructor gives it.
+    is_reset: bool = False
+
+
+def compared(
+    cls: PytreeClass, first: Routine, second: Routine, makers: set[str], evaluator: Evaluator
+) -> tuple[Flattened, Rebuilt, Mismatch] | None:
+    """Compare child by child what takes a class apart and what rebuilds it, where both spell the children out.
+
+    `makers` are the names of the class in the second; None where nothing is wrong, or where that is not told.
+    """
+    given = flattened(first)
+    back = None if given is None else rebuilt(second, makers, given)
+    found = None if given is None or back is None else _mismatch(cls, given, back, evaluator)
+    return None if given is None or back is None or found is None else (given, back, found)
+
+
+def _mismatch(cls: PytreeClass, given: Flattened, back: Rebuilt, evaluator: Evaluator) -> Mismatch | None:
+    into = None if any(p >= len(given.children) for p in back.targets) else _attributes_of(cls, back, evaluator)
+    if into is None:
+        return None
+    sent = {position: given.children[position] for position in into}
+    wrong = next((position for position in sorted(sent) if sent[position] != into[position]), None)
+    if wrong is not None:
+        return Mismatch(sent, into, wrong) if set(sent.values()) == set(into.values()) else None
+    if not back.bypasses:
+        reset = _reset(cls, back, evaluator)
+        return None if reset is None or reset in given.aux else Mismatch(sent, into, left=reset, is_reset=True)
+    known = {*into.values(), *back.others, *given.aux, *given.children}
+    left = next((name for name in _needed(cls, evaluator) if name not in known), None)
+    return Mismatch(sent, into, left=left) if left is not None else None
+
+
+def _attributes_of(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> dict[int, str] | None:
+    """The attributes that the children end up in: those that are set, or that `__init__` stores parameters in."""
+    if back.bypasses:
+        return dict(back.targets)
+    parameters = cls.constructor()
+    if parameters is None or any(p.kind.startswith("*") for p in parameters):
+        return None
+    if any("__new__" in c.symbol.declaration.methods for c in cls.mro):
+        return None
+    taken = names_by_position(parameters)
+    stored = stored_in(cls, evaluator)
+    names: dict[int, str] = {}
+    for position, target in back.targets.items():
+        name = (taken[int(target)] if int(target) < len(taken) else "") if target.isdigit() else target
+        if name not in stored:
+            return None
+        names[position] = stored[name]
+    return names
+
+
+def _reset(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> str | None:
+    """An attribute that other methods read and that has its default whenever an instance is rebuilt."""
+    parameters = cls.constructor()
+    if back.passed is None or parameters is None:
+        return None
+    stored, needed = stored_in(cls, evaluator), set(_needed(cls, evaluator))
+    for index, parameter in enumerate(parameters):
+        is_given = parameter.name in back.passed or (parameter.kind == "positional" and str(index) in back.passed)
+        default = parameter.default
+        if not is_given and stored.get(parameter.name) in needed and default is not None and not is_none(default):
+            return stored[parameter.name]
+    return None
+
+
+def is_in_order(cls: PytreeClass, given: Flattened, evaluator: Evaluator) -> bool:
+    """Whether the children are given in the order in which the constructor takes them."""
+    stored = stored_in(cls, evaluator)
+    taken = [stored.get(p.name) for p in cls.constructor() or ()]
+    return [name for name in taken if name in given.children] == list(given.children)
+
+
+def _needed(cls: PytreeClass, evaluator: Evaluator) -> Iterator[str]:
+    """The attributes that `__init__` sets to what it is given and that other methods read, and nothing else sets."""
+    if cls.method("__getattr__") is not None:
+        return
+    stored = set(stored_in(cls, evaluator).values())
+    bound = {a.name for c in cls.mro for a in c.symbol.declaration.assignments}
+    bound |= {n for c in cls.mro for n in c.symbol.declaration.methods}
+    bound |= {f.name for c in cls.mro for f in c.symbol.declaration.fields if f.value is not None}
+    for function in own_methods(cls):
+        if function.name in ("__init__", "__new__", "tree_flatten", "tree_unflatten"):
+            continue
+        for name in sorted(function.self_reads & stored - bound):
+            if all(a.attr != name for a in function.self_assignments):
+                yield name
+
+
+def stored_in(cls: PytreeClass, evaluator: Evaluator) -> dict[str, str]:
+    """The attribute that holds each parameter of the constructor as it is, also where `super().__init__` sets it."""
+    return _stored(cls.mro, evaluator)
+
+
+def _stored(mro: Sequence[PytreeClass], evaluator: Evaluator) -> dict[str, str]:
+    owner = next((c for c in mro if "__init__" in c.symbol.declaration.methods or c.generated_init), None)
+    if owner is None:
+        return {}
+    names = owner.symbol.declaration.methods.get("__init__")
+    if names is None:
+        return {f.name: f.name for f in owner.members if f.init}
+    init = owner.module.outline.functions[names[-1]]
+    stored = {a.value.id: a.attr for a in init.self_assignments if isinstance(a.value, Name)}
+    own = {a.attr for a in init.self_assignments}
+    above = mro[mro.index(owner) + 1 :]
+    call = _call_of_base(init, owner, evaluator) if above else None
+    taken = above[0].constructor() if call is not None else None
+    if call is not None and taken is not None and not any(p.kind.startswith("*") for p in taken):
+        given = call.given_to(names_by_position(taken))
+        for name, attr in _stored(above, evaluator).items():
+            value = given.get(name)
+            if isinstance(value, Name) and attr not in own:
+                stored.setdefault(value.id, attr)
+    return stored
+
+
+def _call_of_base(init: Function, owner: PytreeClass, evaluator: Evaluator) -> Call | None:
+    """The call `super().__init__(...)` that a constructor always makes, with arguments that are written out."""
+    for statement in evaluator.calls.body_of(FunctionSymbol(owner.module, init)) or ():
+        match statement:
+            case Do(value=Call(func=Attribute(value=Call(func=Name(id="super"), args=()), attr="__init__")) as call):
+                return None if call.has_star else call
+    return None
+
+
+def made_without_arguments(cls: PytreeClass, body: Body, makers: set[str]) -> tuple[Call, Function, str] | None:
+    """A call `Cls.__new__(Cls)` of the class's own `__new__`, and the parameter that it requires."""
+    owner = next((c for c in cls.mro if "__new__" in c.symbol.declaration.methods), None)
+    if owner is None:
+        return None
+    method = owner.module.outline.functions[owner.symbol.declaration.methods["__new__"][-1]]
+    required = next((p for p in method.parameters[1:] if p.default is None and not p.kind.startswith("*")), None)
+    if required is None or method.decorators:
+        return None
+    for part in all_parts(body):
+        match part:
+            case Call(func=Attribute(value=held, attr="__new__"), args=(argument,)) if not argument.star:
+                if dotted(held) in makers and dotted(argument.value) in makers:
+                    return part, method, required.name
+    return None

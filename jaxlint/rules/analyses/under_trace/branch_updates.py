@@ -1,0 +1,178 @@
+"""What the branches of `lax.cond` and `lax.switch` do to the static fields of the operands that they return."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import Instance, plain
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.bodies.settled import settled
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import (
+    Argument,
+    Attribute,
+    Call,
+    Constant,
+    Expr,
+    Lambda,
+    Name,
+    dotted,
+    items_of,
+)
+from jaxlint.syntax.statements import Body, FunctionDefinition, Return, only_bound, parts
+
+
+class _Branch(msgspec.Struct, frozen=True):
+    """A function that only binds variables, once each, and returns something at its end."""
+
+    params: tuple[str, ...]
+    returned: Expr
+    module: Module
+    scope: str
+    variables: Mapping[str, Expr] = msgspec.field(default_factory=dict)
+    #: What is declared; a lambda is not.
+    function: Function | None = None
+
+
+class _Update(msgspec.Struct, frozen=True):
+    """An operand, by its number, and what its fields are given."""
+
+    operand: int
+    given: Mapping[str, Expr]
+    #: Whether a method of the operand does it, and not a function of a library.
+    by_method: bool = False
+    #: The class that the branch is annotated to take.
+    cls: PytreeClass | None = None
+
+
+def differing_update(
+    call: Call, branches: Sequence[Expr], operands: Sequence[Expr], code: CodeRead, evaluator: Evaluator
+) -> Iterator[tuple[Expr, PytreeClass, str]]:
+    """The first branch of which the static field of an operand is another one than after the first of all.
+
+    One of the two gives it a constant, and the other returns it as it was. With it come the class and the field.
+    """
+    results = [_returned(branch, code, evaluator) for branch in branches]
+    first = results[0] if results else None
+    instances = LocalInstances.of(code, evaluator)
+    for branch, result in zip(branches[1:], results[1:], strict=True):
+        if first is None or result is None or len(first) != len(result):
+            continue
+        for one, other in zip(first, result, strict=True):
+            if one is None or other is None or one.operand != other.operand or one.operand >= len(operands):
+                continue
+            instance = instances.instance(operands[one.operand])
+            cls = (one.cls or other.cls) if instance is None else instance.cls
+            if cls is None or cls.has_own_construction:
+                continue
+            if (one.by_method or other.by_method) and not cls.has_framework_replace:
+                continue
+            field = _changed_by_one(one, other, cls)
+            if field is not None and not _is_given_before(field, call, code):
+                yield branch, cls, field
+                return
+
+
+def _changed_by_one(one: _Update, other: _Update, cls: PytreeClass) -> str | None:
+    """A static field that one of two updates gives a constant, and the other another one or none."""
+    for field in cls.static_fields:
+        values = [update.given.get(field.name) for update in (one, other)]
+        constants = [value for value in values if isinstance(value, Constant)]
+        if constants and (None in values or len({(c.kind, c.value) for c in constants}) > 1):
+            return field.name
+    return None
+
+
+def _is_given_before(field: str, call: Call, code: CodeRead) -> bool:
+    """Whether the body gives a field of that name a value outside of the branches."""
+    inside = {id(part) for part in parts(call)}
+    return any(other.keyword(field) is not None for other in code.calls if id(other) not in inside)
+
+
+def _returned(branch: Expr, code: CodeRead, evaluator: Evaluator) -> list[_Update | None] | None:
+    """What a branch returns, item by item; None for an item that is no operand or update of one."""
+    found = _branch(branch, code, evaluator)
+    if found is None:
+        return None
+    items = items_of(found.returned)
+    return [_update(item, found, evaluator) for item in items]
+
+
+def _branch(branch: Expr, code: CodeRead, evaluator: Evaluator) -> _Branch | None:
+    module, scope = code.place.module, code.scope
+    if isinstance(branch, Lambda):
+        return _Branch(branch.params, branch.body, module, scope)
+    inside = [s for s in code.statements if isinstance(s, FunctionDefinition)]
+    local = [s for s in inside if isinstance(branch, Name) and s.name == branch.id]
+    if local and isinstance(branch, Name):
+        function = module.outline.functions.get(f"{scope}.{branch.id}" if scope else branch.id)
+        return None if function is None or len(local) > 1 else _straight(function, local[0].body, module)
+    symbol = _own_method(branch, code, evaluator)
+    bound = 1 if symbol is not None and symbol.declaration.self_name is not None else 0
+    if symbol is None:
+        found = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(branch, module, scope))
+        symbol = found if isinstance(found, FunctionSymbol) and found.declaration.owner is None else None
+    if symbol is None:
+        return None
+    body = evaluator.calls.body_of(symbol)
+    return None if body is None else _straight(symbol.declaration, body, symbol.module, bound)
+
+
+def _own_method(branch: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionSymbol | None:
+    """The method of the class around that `self.branch` names, if no visible class below has another one."""
+    method, owner = code.place.method, code.place.owner
+    if owner is None or method is None or not isinstance(branch, Attribute) or method.self_name is None:
+        return None
+    if dotted(branch.value) != method.self_name:
+        return None
+    found = owner.method(branch.attr)
+    if found is None or any(branch.attr in c.symbol.declaration.methods for c in evaluator.model.subclasses(owner)):
+        return None
+    return FunctionSymbol(found[0].module, found[1])
+
+
+def _straight(function: Function, body: Body, module: Module, bound: int = 0) -> _Branch | None:
+    """A function without decorators that does nothing but bind variables and return something."""
+    params = tuple(function.positional)[bound:]
+    variables, last = only_bound(body[:-1]), body[-1] if body else None
+    if variables is None or not variables.keys().isdisjoint(params):
+        return None
+    if not isinstance(last, Return) or last.value is None or function.decorators:
+        return None
+    return _Branch(params, last.value, module, function.inner_scope, variables, function)
+
+
+def _update(expr: Expr, branch: _Branch, evaluator: Evaluator) -> _Update | None:
+    """The operand, or what is updated of it."""
+    match expr:
+        case Name(id=name) if name in branch.params:
+            return _Update(branch.params.index(name), {}, cls=_annotated(name, branch, evaluator))
+        case Name(id=name) if name in branch.variables:
+            return _update(branch.variables[name], branch, evaluator)
+        case Call(func=func, args=(Argument(value=first), *_)) if not expr.has_star and (
+            evaluator.model.resolver.library_name(func, branch.module, branch.scope) in REPLACE_FUNCTIONS
+        ):
+            before, by_method = _update(first, branch, evaluator), False
+        case Call(func=Attribute(value=base, attr="replace" | "_replace")) if not expr.has_star:
+            before, by_method = _update(base, branch, evaluator), True
+        case _:
+            return None
+    if before is None:
+        return None
+    resolver, module, scope = evaluator.model.resolver, branch.module, branch.scope
+    given = {a.keyword: settled(a.value, resolver, module, scope) for a in expr.args if a.keyword is not None}
+    return _Update(before.operand, {**before.given, **given}, by_method or before.by_method, before.cls)
+
+
+def _annotated(name: str, branch: _Branch, evaluator: Evaluator) -> PytreeClass | None:
+    """The pytree class that a parameter of a branch is annotated with, as far as that is borne out."""
+    value = None if branch.function is None else plain(evaluator.parameter(branch.function, name, branch.module))
+    return value.cls if isinstance(value, Instance) and value.cls.is_pytree else None

@@ -1,0 +1,191 @@
+"""What the functions of loops and branches make of the instances that they are given: another structure or type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import msgspec
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.rules.analyses.under_trace.forms import (
+    NOTHING,
+    SOMETHING,
+    UNKNOWN,
+    Difference,
+    Form,
+    Held,
+    Leaf,
+    State,
+    differences,
+    join,
+)
+from jaxlint.rules.analyses.under_trace.things import Code, Frame, Member, Thing, after_loop, form_of, item_of, of_tuple
+from jaxlint.rules.analyses.under_trace.tracing import MAX_DEPTH, Tracer, parameters_of
+from jaxlint.syntax.expressions import Call, Display, Expr, Name, is_none
+from jaxlint.syntax.statements import own_names
+
+_SCAN, _WHILE, _FORI = "jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop"
+#: Loops and branches: the names of their parameters.
+PARAMETERS = {
+    _SCAN: ("f", "init", "xs", "length"),
+    _WHILE: ("cond_fun", "body_fun", "init_val"),
+    _FORI: ("lower", "upper", "body_fun", "init_val"),
+    "jax.lax.cond": ("pred", "true_fun", "false_fun"),
+    "jax.lax.switch": ("index", "branches"),
+}
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Where the function of a loop changes its carry, or where two branches differ."""
+
+    #: The initial carry, or the second of the branches.
+    at: object
+    #: The loop, and the name of its function.
+    transform: str
+    function: str
+    #: What differs; None if the function of `lax.scan` returns an instance in place of a pair.
+    difference: Difference | None
+    #: What is returned in place of a pair.
+    returned: State | None = None
+    #: An instance in the tree, where what differs is no part of one.
+    beside: State | None = None
+
+
+def changes(code: CodeRead, evaluator: Evaluator) -> list[Change]:
+    """What the loops and branches of a body change, and those of the functions that it calls, one for each at most."""
+    module, function = code.place.module, code.function
+    variables: dict[str, Thing] = dict.fromkeys(own_names(code.body) if function is not None else (), UNKNOWN)
+    variables |= parameters_of(function, code.parameters)
+    if not any(isinstance(thing, State) for thing in variables.values()):
+        if not evaluator.calls.named_classes.may_be_met(code.body, frozenset(variables), module, code.scope, MAX_DEPTH):
+            return []
+    tracer = _Loops(evaluator, code)
+    tracer.execute(code.body, Frame(module, code.scope, variables))
+    return tracer.changes
+
+
+class _Loops(Tracer):
+    """Compares what goes into the functions of loops with what comes out."""
+
+    def __init__(self, evaluator: Evaluator, code: CodeRead) -> None:
+        super().__init__(evaluator)
+        self.changes: list[Change] = []
+        self._seen: set[int] = set()
+        self._code_read = code
+        #: The call in the body itself that leads to what is traced.
+        self._outer: Call | None = None
+
+    @cached_property
+    def _working(self) -> frozenset[int]:
+        """The expressions of the body (by identity) that are expected to work."""
+        return frozenset(map(id, self._code_read.contents.expected_to_work))
+
+    def call(self, call: Call, frame: Frame) -> Thing:
+        """What a call returns."""
+        if frame.depth == 0:
+            self._outer = call
+        return super().call(call, frame)
+
+    def loop(
+        self, call: Call, name: str, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
+    ) -> Form | None:
+        """Run the functions of a loop once, on its initial carry."""
+        if name not in PARAMETERS or call.has_star:
+            return None
+        exprs = dict(zip(PARAMETERS[name], call.positional, strict=False))
+        exprs |= {a.keyword: a.value for a in call.args if a.keyword is not None}
+        things = {**dict(zip(PARAMETERS[name], given, strict=False)), **keywords}
+        looks = id(call) not in self._seen if frame.depth == 0 else id(self._outer) in self._working
+        if looks and frame.depth == 0:
+            self._seen.add(id(call))
+        if name not in (_SCAN, _WHILE, _FORI):
+            operands = [form_of(thing) for thing in given[len(PARAMETERS[name]) :]]
+            operands += [form_of(keywords["operand"])] if "operand" in keywords else []
+            return self._chosen(name, exprs, operands, frame, looks)
+        key, function = ("init", "f") if name == _SCAN else ("init_val", "body_fun")
+        if key not in things or function not in things:
+            return UNKNOWN
+        before = form_of(things[key])
+        if looks and any(_states(before)):
+            arguments: list[Thing] = [before]
+            if name == _FORI:
+                arguments = [Leaf("int"), before]
+            elif name == _SCAN:
+                arguments = [before, _item(exprs.get("xs"), things.get("xs", NOTHING), frame)]
+            self._turn(self._at(exprs[key], frame), name, things[function], before, arguments, frame)
+        carry = after_loop(before)
+        return of_tuple([carry, UNKNOWN]) if name == _SCAN else carry
+
+    def _turn(self, at: object, name: str, function: Thing, before: Form, arguments: list[Thing], frame: Frame) -> None:
+        """Compare the carry before and after a turn."""
+        if isinstance(function, Member):
+            function = self.bound(function.owner, function.name) or UNKNOWN
+        if not isinstance(function, Code):
+            return
+        after = self.run(function, arguments, {}, frame.depth + 1)
+        if name == _SCAN:
+            if isinstance(after, State) and after.exact and not after.cls.framework.is_tuple:
+                self.changes.append(Change(at, name, function.name, None, after))
+            if not isinstance(after, Held) or after.kind != "tuple" or len(after.entries) != 2:
+                return
+            after = after.entries["0"]
+        self._note(at, name, function, before, differences(before, after, carried=True))
+
+    def _chosen(self, name: str, given: dict[str, Expr], operands: list[Form], frame: Frame, looks: bool) -> Form:
+        """What one of the branches returns."""
+        if name.endswith("switch"):
+            listed = given.get("branches")
+            branches = list(listed.items) if isinstance(listed, Display) and not listed.has_star else []
+        else:
+            branches = [given[key] for key in ("true_fun", "false_fun") if key in given]
+        returned: list[tuple[Expr, Code, Form]] = []
+        for branch in branches:
+            code = self.value(branch, frame)
+            if isinstance(code, Member):
+                code = self.bound(code.owner, code.name) or UNKNOWN
+            if not isinstance(code, Code):
+                return UNKNOWN
+            returned.append((branch, code, self.run(code, operands, {}, frame.depth + 1)))
+        result: Form = returned[0][2] if returned else UNKNOWN
+        for branch, code, form in returned[1:]:
+            if looks:
+                first = returned[0][2]
+                self._note(self._at(branch, frame), name, code, first, differences(first, form, carried=False))
+            result = join(result, form)
+        return result
+
+    def _at(self, expr: Expr, frame: Frame) -> object:
+        """Where a finding about an expression stands: in another module, at the call that leads there."""
+        is_here = frame.depth == 0 or frame.module is self._code_read.place.module or self._outer is None
+        return expr.at if is_here or self._outer is None else self._outer.at
+
+    def _note(self, at: object, name: str, function: Code, before: Form, found: Iterator[Difference]) -> None:
+        if any(change.at is at for change in self.changes):
+            return
+        differing = list(found)
+        first = next((one for one in differing if one.cls is not None), None)
+        beside = next(_states(before), None)
+        if first is not None:
+            self.changes.append(Change(at, name, function.name, first))
+        elif differing and beside is not None:
+            self.changes.append(Change(at, name, function.name, differing[0], beside=beside))
+
+
+def _item(xs: Expr | None, thing: Thing, frame: Frame) -> Form:
+    """What `lax.scan` gives to its function beside the carry."""
+    if xs is None or is_none(xs):
+        return NOTHING
+    form = form_of(thing)
+    if form == UNKNOWN and not (isinstance(xs, Name) and xs.id not in frame.variables):
+        return SOMETHING  # it loops over something
+    return item_of(form)
+
+
+def _states(form: Form) -> Iterator[State]:
+    """The instances in a tree of tuples, lists and dicts."""
+    if isinstance(form, State):
+        yield form
+    for entry in form.entries.values() if isinstance(form, Held) else ():
+        yield from _states(entry)

@@ -1,0 +1,354 @@
+"""Where a body asks Python for the value of an expression: a traced one has none, and an error is raised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from jaxlint.infer.bodies.contents import contents_of
+from jaxlint.rules.analyses.under_trace.computed_from import Origins
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    BoolOp,
+    Call,
+    Comprehension,
+    Conditional,
+    Constant,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    NamedExpr,
+    Subscript,
+    Unary,
+    children,
+    dotted,
+    is_slice,
+    last_name,
+)
+from jaxlint.syntax.statements import (
+    Assert,
+    Body,
+    ClassDefinition,
+    For,
+    FunctionDefinition,
+    If,
+    Statement,
+    While,
+    blocks,
+    expressions,
+    parts,
+)
+
+TRUTH, COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, LEAST = (
+    "in a condition",
+    "for the number of turns",
+    "in a shape",
+    "in a slice",
+    "as an index",
+    "for a number of elements",
+    "as a key",
+    "as a Python number",
+    "as a fixed number",
+    "as an axis",
+    "for the number of keys",
+    "in a comparison",
+)
+#: What is raised for each (jax 0.10.2).
+ERRORS = {
+    TRUTH: "TracerBoolConversionError",
+    COUNT: "TracerIntegerConversionError",
+    SHAPE: "TypeError (Shapes must be 1D sequences of concrete values of integer type)",
+    SLICE: "IndexError (Slice entries must be static integers)",
+    INDEX: "TracerIntegerConversionError",
+    LENGTH: "TracerIntegerConversionError",
+    KEY: "TypeError (unhashable type)",
+    CONVERSION: "ConcretizationTypeError",
+    NUMBER: "ConcretizationTypeError",
+    AXIS: "TypeError or ValueError (an axis must be a Python integer)",
+    KEYS: "TypeError (it is part of a shape)",
+    LEAST: "TracerBoolConversionError",
+}
+#: What does the same with a value that changes all the time.
+INSTEAD = {
+    TRUTH: "use `jnp.where` or `jax.lax.cond`",
+    COUNT: "use `jax.lax.fori_loop`",
+    SLICE: "use `jax.lax.dynamic_slice`",
+    INDEX: "make an array of the list, or use `jax.lax.switch`",
+    KEY: "use `jax.lax.switch`",
+    CONVERSION: "compute with the array itself",
+    LEAST: "use `jnp.minimum` or `jnp.maximum`",
+}
+#: Functions of `jax.numpy` and `jax.random` that take a shape or a number of elements: where, and by which keywords.
+_SHAPED = {
+    **dict.fromkeys(("zeros", "ones", "empty", "full"), (0, "shape")),
+    **dict.fromkeys(("eye", "identity", "arange"), (0, "N")),
+    **dict.fromkeys(("reshape", "broadcast_to"), (1, "shape")),
+    **dict.fromkeys(("normal", "uniform", "exponential", "gumbel", "laplace", "randint"), (1, "shape")),
+    "bernoulli": (2, "shape"),
+    "categorical": (3, "shape"),
+    "dynamic_slice": (2, "slice_sizes"),
+    "tile": (1, "reps"),
+    "tri": (0, "N"),
+    "one_hot": (1, "num_classes"),
+    "top_k": (1, "k"),
+}
+_RANDOM = frozenset("normal uniform exponential gumbel laplace randint bernoulli categorical".split())
+#: Functions that convert an argument to a number of Python, or take it for the number of what they make: where, by
+#: which keyword, and what for.
+_NUMBERS = {
+    **dict.fromkeys((f"jax.numpy.{name}" for name in ("linspace", "logspace", "geomspace")), (2, "num", NUMBER)),
+    **dict.fromkeys((f"jax.numpy.{name}" for name in ("split", "array_split")), (1, "indices_or_sections", NUMBER)),
+    **dict.fromkeys((f"jax.ops.segment_{n}" for n in ("sum", "max", "min", "prod")), (2, "num_segments", NUMBER)),
+    **dict.fromkeys(
+        (f"math.{n}" for n in "sqrt log log2 log10 exp sin cos tan ceil floor".split()), (0, "", CONVERSION)
+    ),
+    **dict.fromkeys(("jax.numpy.nonzero", "jax.numpy.argwhere"), (9, "size", NUMBER)),
+    "jax.numpy.repeat": (1, "repeats", NUMBER),
+    "jax.numpy.bincount": (9, "length", NUMBER),
+    "jax.numpy.expand_dims": (1, "axis", AXIS),
+    "jax.lax.iota": (1, "size", SHAPE),
+    "jax.lax.dynamic_slice_in_dim": (2, "slice_size", LENGTH),
+    "jax.lax.scan": (3, "length", COUNT),
+    "jax.random.split": (1, "num", KEYS),
+    "jax.random.permutation": (1, "x", NUMBER),
+}
+#: Of these, what takes an array of more dimensions, too.
+_TAKING_ARRAYS = frozenset({"jax.random.permutation"})
+#: The libraries whose functions want the number of an axis.
+_WITH_AXIS = frozenset({"jax.numpy", "jax.numpy.linalg", "jax.nn"})
+_CONVERSIONS = frozenset({"int", "float", "bool"})
+#: The last parts of the names of all these functions, and those of methods that do the same.
+_TAKING_SHAPES = frozenset({*_SHAPED, "reshape", "iota"})
+_ASKING = _TAKING_SHAPES | _CONVERSIONS | {"range", "min", "max", "item", *(n.rpartition(".")[2] for n in _NUMBERS)}
+
+
+class Use(msgspec.Struct, frozen=True):
+    """A traced expression whose value is asked for, as what, and where: something may be computed from it first."""
+
+    expr: Expr
+    how: str
+    at: object
+    #: Whether an array may stand there as well, which is not asked for anything.
+    takes_arrays: bool = False
+
+
+#: Says whether an expression is a traced number, and whether something is a list, a tuple or a dict of Python.
+IsTraced = Callable[[Expr], bool]
+KindOf = Callable[[Expr], str]
+
+
+@lru_cache(maxsize=256)
+def names_asked_in(body: Body) -> frozenset[str]:
+    """The variables that stand where something in a body, functions inside left out, may ask for a value.
+
+    That is in tests, in items and in what is given to some functions.
+    """
+    contents = contents_of(body)
+    asking = [expr for s in contents.statements if isinstance(s, (If, While, Assert)) for expr in expressions(s)]
+    for part in contents.parts:
+        match part:
+            case Conditional() | BoolOp() | Subscript() | Unary(op="not") | Binary(op="*", left=Display()):
+                asking.append(part)
+            case Comprehension(clauses=clauses) if any(clause.conditions for clause in clauses):
+                asking.append(part)
+            case Call(func=func) if last_name(func) in _ASKING or part.keyword("axis") is not None:
+                asking.append(part)
+    return frozenset(part.id for expr in asking for part in parts(expr) if isinstance(part, Name))
+
+
+def asks_for_shapes_in(body: Body) -> bool:
+    """Whether a body, functions inside it left out, calls something that takes a shape."""
+    return any(last_name(call.func) in _TAKING_SHAPES for call in contents_of(body).of(Call))
+
+
+class StaticUses:
+    """Finds the uses in a body; `is_traced` tells of the expressions that are traced themselves."""
+
+    def __init__(
+        self,
+        is_traced: IsTraced,
+        kind_of: KindOf,
+        name_of: Callable[[Expr], str],
+        bound: Mapping[str, Expr] | None = None,
+    ) -> None:
+        #: What variables stand for that are bound once.
+        self._bound = bound or {}
+        self._origins = Origins(is_traced, name_of, self._bound)
+        self._kind_of = kind_of
+        #: The dotted name of a function that is called, "" if it is not known.
+        self._name_of = name_of
+        self._found: list[Use] = []
+
+    def of(self, body: Body) -> list[Use]:
+        """The uses in a body, functions inside it left out; what stands below a check of types is left out, too."""
+        self._found = []
+        self._block(body)
+        return self._found
+
+    def _block(self, body: Body) -> None:
+        for statement in body:
+            if isinstance(statement, (FunctionDefinition, ClassDefinition)):
+                continue
+            if isinstance(statement, If) and any(_asks_for_type(test) for test, _ in statement.branches):
+                return
+            self._own(statement)
+            for block in blocks(statement):
+                self._block(block)
+
+    def _own(self, statement: Statement) -> None:
+        match statement:
+            case If(branches=branches):
+                for test, _ in branches:
+                    self._truth(test)
+            case While(test=test) | Assert(test=test):
+                self._truth(test)
+            case For(iterable=Call() as call):
+                self._inside(call)
+            case _:
+                for expr in expressions(statement):
+                    self._inside(expr)
+
+    def _truth(self, test: Expr) -> None:
+        """The uses in an expression whose truth value is asked for."""
+        match test:
+            case Unary(op="not", operand=operand):
+                self._truth(operand)
+            case BoolOp(left=left, right=right):
+                self._truth(left)
+                self._truth(right)
+            case NamedExpr(value=value):
+                self._truth(value)
+            case _:
+                if not self._use(test, TRUTH):
+                    self._inside(test)
+
+    def _inside(self, expr: Expr) -> None:
+        """The uses in an expression whose own value is not asked for."""
+        match expr:
+            case Name() | Constant() | Lambda():
+                return
+            case Conditional(test=test, body=body, orelse=orelse):
+                if _asks_for_type(test):
+                    return
+                self._truth(test)
+                self._inside(body)
+                self._inside(orelse)
+                return
+            case Unary(op="not", operand=operand):
+                self._truth(operand)
+                return
+            case BoolOp(left=left, right=right):
+                if _asks_for_type(left):
+                    return
+                self._truth(left)
+                self._inside(right)
+                return
+            case Comprehension(clauses=clauses):
+                for clause in clauses:
+                    self._inside(clause.iterable)
+                    for condition in clause.conditions:
+                        self._truth(condition)
+                self._inside(expr.element)
+                return
+            case Call():
+                self._call(expr)
+            case Subscript(value=held, index=index):
+                self._item(held, index)
+            case Binary(op="*", left=Display(kind="list" | "tuple"), right=right):
+                self._use(right, LENGTH)
+        for child in children(expr):
+            self._inside(child)
+
+    def _use(self, expr: Expr, how: str, *, takes_arrays: bool = False) -> bool:
+        """Note the use of an expression, if it is traced."""
+        found = self._origins.of(expr)
+        if found is not None:
+            self._found.append(Use(found, how, _place(found, expr), takes_arrays))
+        return found is not None
+
+    def _call(self, call: Call) -> None:
+        name = self._name_of(call.func)
+        module, _, last = name.rpartition(".")
+        positional = call.positional
+        if name == "builtins.range":
+            for argument in positional:
+                self._use(argument, COUNT)
+        elif module == "builtins" and last in _CONVERSIONS and len(positional) == 1:
+            self._use(positional[0], CONVERSION)
+        elif name in ("builtins.min", "builtins.max") and len(positional) > 1:
+            self._least(positional)
+        elif name in _NUMBERS:
+            place, keyword, how = _NUMBERS[name]
+            number = positional[place] if place < len(positional) else call.keyword(keyword)
+            if number is not None and call.keyword("total_repeat_length") is None:
+                self._use(number, how, takes_arrays=name in _TAKING_ARRAYS)
+        elif last in _SHAPED and module in ("jax.numpy", "jax.random", "jax.nn", "jax.lax"):
+            index, keyword = _SHAPED[last]
+            if (last in _RANDOM) is (module == "jax.random"):
+                shape = positional[index] if index < len(positional) else call.keyword(keyword)
+                if last == "arange":  # whose error is that of a conversion
+                    for part in positional:
+                        self._use(part, NUMBER)
+                elif shape is not None:
+                    self._shape(shape)
+        elif isinstance(call.func, Attribute) and call.func.attr == "reshape" and not name:
+            for part in positional:
+                self._shape(part)
+        elif isinstance(call.func, Attribute) and call.func.attr == "item" and not positional:
+            self._use(call.func.value, CONVERSION)
+        axis = call.keyword("axis") if module in _WITH_AXIS else None
+        if axis is not None:
+            self._use(axis, AXIS)
+
+    def _least(self, numbers: Sequence[Expr]) -> None:
+        """The use of the first traced number of those of which Python looks for the least or greatest."""
+        any(self._use(number, LEAST) for number in numbers)
+
+    def _shape(self, shape: Expr) -> None:
+        """The uses in what is given for a shape."""
+        match shape:
+            case Name(id=name) if isinstance(self._bound.get(name), (Display, Binary)):
+                self._shape(self._bound[name])
+            case Display(items=items):
+                for part in items:
+                    self._use(part, SHAPE)
+            case Binary(op="+", left=left, right=right) if isinstance(left, Display) or isinstance(right, Display):
+                self._shape(left)
+                self._shape(right)
+            case _:
+                self._use(shape, SHAPE)
+
+    def _item(self, held: Expr, index: Expr) -> None:
+        parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
+        for part in parts:
+            if is_slice(part):
+                for bound in part.parts:
+                    self._use(bound, SLICE)
+        kind = self._kind_of(held)
+        if kind in ("list", "tuple"):
+            self._use(index, INDEX)
+        elif kind == "dict":
+            self._use(index, KEY)
+
+
+def _place(traced: Expr, used: Expr) -> object:
+    """Where to report the use of something that is computed from a traced expression: at that, if it stands there."""
+    return traced.at if place_of(used.at).holds(place_of(traced.at)) else used.at
+
+
+def _asks_for_type(expr: Expr) -> bool:
+    """Whether an expression asks what something is, so that what follows may hold for some kinds of it only."""
+    pending = [expr]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Call):
+            last = (dotted(current.func) or "").rpartition(".")[2].lower()
+            if last in ("isinstance", "hasattr", "callable", "type") or "trac" in last or "concrete" in last:
+                return True
+        pending += children(current)
+    return False

@@ -1,0 +1,221 @@
+"""What names stand for while a function is traced: forms of trees, functions, classes, and what libraries define."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from jaxlint.project.modules import Module
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.rules.analyses.under_trace.forms import (
+    MAYBE_NONE,
+    UNKNOWN,
+    Form,
+    Held,
+    Leaf,
+    Nothing,
+    State,
+    Unknown,
+    join,
+)
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import BoolOp, Call, Compare, Constant, Display, Expr, Name, Unary, root
+from jaxlint.syntax.statements import Body
+
+
+class Code(msgspec.Struct, frozen=True, eq=False):
+    """A function whose body is at hand: a `def`, a lambda or a method, with what is given already."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: Body | Expr
+    module: Module
+    scope: str
+    #: The variables of the functions around it.
+    around: Mapping[str, Thing] = msgspec.field(default_factory=dict)
+    defaults: Mapping[str, Placed] = msgspec.field(default_factory=dict)
+    positional: tuple[Thing, ...] = ()
+    keywords: Mapping[str, Thing] = msgspec.field(default_factory=dict)
+    #: The parameter `*args`.
+    rest: str = ""
+
+
+class ClassThing(msgspec.Struct, frozen=True, eq=False):
+    """A class of the project."""
+
+    cls: PytreeClass
+
+
+class Library(msgspec.Struct, frozen=True):
+    """Something that a library defines, by its dotted name."""
+
+    name: str
+
+
+class Member(msgspec.Struct, frozen=True, eq=False):
+    """An attribute of a form or a class, which may be called."""
+
+    owner: Form | ClassThing
+    name: str
+
+
+Thing: TypeAlias = "Form | Code | ClassThing | Library | Member"
+
+
+class Frame(msgspec.Struct):
+    """The variables of a function that is traced, and what it returned so far."""
+
+    module: Module
+    scope: str
+    variables: dict[str, Thing]
+    depth: int = 0
+    returned: list[Thing] = msgspec.field(default_factory=list)
+
+    def branch(self) -> Frame:
+        """The same function, in a branch of its own; what is returned there counts for both."""
+        return Frame(self.module, self.scope, dict(self.variables), self.depth, self.returned)
+
+    def meet(self, branches: list[Frame]) -> None:
+        """Go on after some branches, in none of which it is known to be."""
+        names = {name for branch in branches for name in branch.variables}
+        self.variables = {
+            name: joined([branch.variables.get(name, MAYBE_NONE) for branch in branches]) for name in names
+        }
+
+
+def callable_of(thing: Thing) -> Thing:
+    """What is called where a thing is: of an instance, its method for that."""
+    return Member(thing, "__call__") if isinstance(thing, State) else thing
+
+
+def form_of(thing: Thing) -> Form:
+    """A thing as a part of a tree."""
+    return UNKNOWN if isinstance(thing, (Code, ClassThing, Library, Member)) else thing
+
+
+def joined(things: list[Thing]) -> Thing:
+    """What is one of some things."""
+    first = things[0]
+    if all([thing is first for thing in things]):
+        return first
+    form = form_of(first)
+    for thing in things[1:]:
+        form = join(form, form_of(thing))
+    return form
+
+
+def truth_of(test: Expr, value: Mapping[int, Thing]) -> bool | None:
+    """Whether a test that asks for None is true, by what its parts were evaluated to; None if that is not known."""
+    match test:
+        case Constant(value=constant, kind="bool"):
+            return bool(constant)
+        case Unary(op="not", operand=operand):
+            inner = truth_of(operand, value)
+            return None if inner is None else not inner
+        case BoolOp(op=op, left=left, right=right):
+            sides = (truth_of(left, value), truth_of(right, value))
+            decisive = op == "or"
+            return decisive if decisive in sides else None if None in sides else not decisive
+        case Compare(left=left, ops=("is" | "is not" as op,), comparators=(Constant(kind="NoneType"),)):
+            thing = value.get(id(left), UNKNOWN)
+            if isinstance(thing, Unknown):
+                return None
+            return isinstance(thing, Nothing) == (op == "is")
+    return None
+
+
+def one_of(held: Held) -> Form:
+    """Any of the items of a tuple, a list or a dict."""
+    return form_of(joined(list(held.entries.values()))) if held.entries else UNKNOWN
+
+
+def without_containers(thing: Thing) -> Thing:
+    """What is certain of a thing once some list or dict was changed in place."""
+    if isinstance(thing, Held):
+        return thing if thing.kind == "tuple" else UNKNOWN
+    if isinstance(thing, State):
+        changed = {n: f for n, f in thing.fields.items() if isinstance(f, (Leaf, Nothing))}
+        return msgspec.structs.replace(thing, fields=changed)
+    return thing
+
+
+def of_tuple(items: list[Form], kind: str = "tuple") -> Held:
+    """A tuple or list."""
+    return Held(kind, {str(index): item for index, item in enumerate(items)})
+
+
+def item_of(form: Form) -> Form:
+    """What a loop gives to its function in a turn, of the tree that it goes over."""
+    match form:
+        case Leaf(kind=kind):
+            return Leaf(kind, False)
+        case Held(kind=kind, entries=entries):
+            return Held(kind, {key: item_of(entry) for key, entry in entries.items()})
+        case State(cls=cls, fields=fields, exact=exact):
+            return State(cls, {name: item_of(held) for name, held in fields.items()}, exact)
+    return form
+
+
+def after_loop(form: Form) -> Form:
+    """What a loop returns for a carry: weak types may have become others."""
+    match form:
+        case Leaf(kind=kind, weak=weak):
+            return form if weak is False else Leaf("bool" if kind == "bool" else "")
+        case Held(kind=kind, entries=entries):
+            return Held(kind, {key: after_loop(entry) for key, entry in entries.items()})
+        case State(cls=cls, fields=fields, exact=exact):
+            return State(cls, {name: after_loop(held) for name, held in fields.items()}, exact)
+    return form
+
+
+def code_of(function: Function, body: Body, module: Module, around: Mapping[str, Thing] | None = None) -> Code:
+    """The code of a declared function."""
+    return Code(
+        function.name,
+        tuple(function.positional),
+        body,
+        module,
+        function.inner_scope,
+        around or {},
+        {p.name: Placed(p.default, module, function.scope) for p in function.parameters if p.default is not None},
+        rest=next((p.name for p in function.parameters if p.kind == "*"), ""),
+    )
+
+
+def roots(target: Expr) -> Iterable[str]:
+    """The variables that hold what an assignment target is a part of."""
+    if isinstance(target, Display):
+        return [name for item in target.items for name in roots(item)]
+    start = root(target)
+    return (start.id,) if isinstance(start, Name) else ()
+
+
+def unpacked(form: Form, count: int) -> list[Form] | None:
+    """What a form is unpacked to."""
+    if isinstance(form, Held) and form.kind != "dict" and len(form.entries) == count:
+        return list(form.entries.values())
+    if isinstance(form, State) and form.cls.framework.is_tuple and len(form.cls.fields) == count:
+        return [form.fields.get(field.name, UNKNOWN) for field in form.cls.fields]
+    return [form] * count if isinstance(form, Leaf) else None
+
+
+def may_change(thing: Thing | None) -> bool:
+    """Whether what holds something may be changed in place."""
+    if isinstance(thing, State):
+        return thing.cls.frozen is not True and thing.cls.is_pytree  # of others nothing is known that could change
+    return isinstance(thing, Held) and thing.kind != "tuple"
+
+
+def spread(call: Call, values: Sequence[Thing]) -> list[Thing] | None:
+    """The positional arguments of a call; None if it is not known what a star stands for."""
+    given: list[Thing] = []
+    for argument, value in zip(call.args, values, strict=True):
+        if not argument.star:
+            given += [value] if argument.keyword is None else []
+        elif argument.star == "*" and isinstance(value, Held) and value.kind != "dict":
+            given += value.entries.values()
+        else:
+            return None
+    return given

@@ -1,0 +1,493 @@
+"""Expressions evaluated to forms: what a function that JAX traces makes of what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Array, Instance, plain
+from jaxlint.libraries.transforms import TRANSFORMS, Kind
+from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, is_train_state
+from jaxlint.rules.analyses.bodies.settled import settled
+from jaxlint.rules.analyses.under_trace.forms import (
+    DECLARED_ARRAY,
+    NOTHING,
+    SOMETHING,
+    UNKNOWN,
+    Fixed,
+    Form,
+    Held,
+    Leaf,
+    Nothing,
+    Something,
+    State,
+    Unknown,
+    promoted,
+)
+from jaxlint.rules.analyses.under_trace.library_forms import called, method, placed_at, without_step
+from jaxlint.rules.analyses.under_trace.things import (
+    ClassThing,
+    Code,
+    Frame,
+    Library,
+    Member,
+    Thing,
+    callable_of,
+    code_of,
+    form_of,
+    joined,
+    may_change,
+    of_tuple,
+    roots,
+    spread,
+    truth_of,
+    without_containers,
+)
+from jaxlint.symbols.outline import MUTATING, names_by_position
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    BoolOp,
+    Call,
+    Compare,
+    Conditional,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    NamedExpr,
+    Subscript,
+    Unary,
+    children,
+    dotted,
+    root,
+)
+from jaxlint.syntax.statements import (
+    Body,
+)
+
+#: How many expressions are looked at for one body.
+_MOST = 6000
+#: Transformations whose function returns what it returned.
+_SAME = (Kind.JIT, Kind.CHECKPOINT, Kind.NAME)
+
+
+class Expressions:
+    """Evaluates expressions to forms; functions are run by what extends it."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._left = _MOST
+        #: Whether some field was given `None`, so that it matters what is none.
+        self.met_none = False
+        #: What names mean that are no variables, by module and scope.
+        self._known: dict[tuple[str, str, str], Thing] = {}
+
+    def result(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Thing:
+        """What a function returns, perhaps a function of its own."""
+        raise NotImplementedError
+
+    def run(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Form:
+        """What a function returns, as a part of a tree."""
+        return form_of(self.result(code, given, keywords, depth))
+
+    def bind(self, target: Expr, thing: Thing, frame: Frame) -> None:
+        """Assign to a target."""
+        raise NotImplementedError
+
+    def loop(
+        self, call: Call, name: str, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
+    ) -> Form | None:
+        """What the function `name` of a library returns, if that runs the functions that it is given."""
+        return None
+
+    def placed(self, placed: Placed, depth: int) -> Form:
+        """What an expression of a declaration is."""
+        return form_of(self.value(placed.expr, Frame(placed.module, placed.scope, {}, depth + 1)))
+
+    def _code(
+        self, symbol: FunctionSymbol, body: Body | None, around: Mapping[str, Thing] | None = None
+    ) -> Code | None:
+        """The code of a function that nothing makes another one of."""
+        function = symbol.declaration
+        if body is None or function.is_generator or function.is_async:
+            return None
+        for decorator in function.decorators:
+            callee = self._evaluator.model.callees.of_decorator(decorator, symbol.module, function.scope)
+            transform = None if callee is None else TRANSFORMS.get(callee.name)
+            method_kind = callee is not None and callee.name in ("builtins.staticmethod", "builtins.classmethod")
+            if not method_kind and (transform is None or transform.kind not in _SAME):
+                return None
+        return code_of(function, body, symbol.module, around)
+
+    # -- expressions ------------------------------------------------------------------------
+
+    def value(self, expr: Expr, frame: Frame) -> Thing:
+        """What an expression is."""
+        self._left -= 1
+        if self._left < 0:
+            return UNKNOWN
+        match expr:
+            case Name(id=name):
+                return frame.variables[name] if name in frame.variables else self._outside(expr, frame)
+            case Constant(kind="NoneType"):
+                return NOTHING
+            case Constant(kind="bool" | "int" | "float" as kind):
+                return Leaf(kind, kind != "bool")
+            case Attribute():
+                return self._attribute(expr, frame)
+            case Call():
+                return self.call(expr, frame)
+            case Binary(op=op, left=left, right=right):
+                return self._binary(op, self._form(left, frame), self._form(right, frame))
+            case Unary(op=op, operand=operand):
+                inner = self._form(operand, frame)
+                return inner if op != "not" and isinstance(inner, Leaf) else Leaf("bool") if op == "not" else SOMETHING
+            case Compare(left=left, comparators=others):
+                forms = [self._form(e, frame) for e in (left, *others)]
+                return Leaf("bool", False) if any(isinstance(form, Leaf) for form in forms) else SOMETHING
+            case Conditional(test=test, body=body, orelse=orelse):
+                outcome = self._truth(test, frame)
+                chosen = (body, orelse) if outcome is None else (body,) if outcome else (orelse,)
+                return joined([self.value(part, frame) for part in chosen])
+            case Display(kind="tuple" | "list" as kind, items=items) if not expr.has_star:
+                return of_tuple([self._form(item, frame) for item in items], kind)
+            case DictDisplay(keys=keys, values=values):
+                return self._dict(keys, [self._form(value, frame) for value in values])
+            case Subscript(value=value, index=index):
+                return self._item(self._form(value, frame), index, frame)
+            case NamedExpr(target=target, value=value):
+                thing = self.value(value, frame)
+                self.bind(target, thing, frame)
+                return thing
+            case Lambda(params=params, body=body, defaults=defaults, other_params=others):
+                plain_lambda = not defaults and not others
+                return (
+                    Code("<lambda>", params, body, frame.module, frame.scope, frame.variables)
+                    if plain_lambda
+                    else UNKNOWN
+                )
+        for part in children(expr):
+            self.value(part, frame)
+        return UNKNOWN
+
+    def _form(self, expr: Expr, frame: Frame) -> Form:
+        return form_of(self.value(expr, frame))
+
+    def _truth(self, test: Expr, frame: Frame) -> bool | None:
+        values: dict[int, Thing] = {}
+        for part in _operands(test):
+            values[id(part)] = self.value(part, frame)
+        return truth_of(test, values)
+
+    def _outside(self, expr: Expr, frame: Frame) -> Thing:
+        """What a name means that is no variable of the functions that are traced."""
+        name = dotted(expr)
+        if name is None:
+            return self._meant(expr, frame)
+        key = (frame.module.path, frame.scope, name)
+        if key not in self._known:
+            self._known[key] = self._meant(expr, frame)
+        return self._known[key]
+
+    def _meant(self, expr: Expr, frame: Frame) -> Thing:
+        model = self._evaluator.model
+        symbol = model.resolver.resolve(expr, frame.module, frame.scope)
+        if isinstance(symbol, FunctionSymbol) and symbol.declaration.owner is None:
+            return self._code(symbol, self._evaluator.calls.body_of(symbol)) or self._library(expr, frame)
+        if isinstance(symbol, External):
+            return Library(symbol.name)
+        cls = model.class_of_symbol(symbol) if not isinstance(symbol, FunctionSymbol) else None
+        if cls is not None and isinstance(symbol, ClassSymbol):
+            return ClassThing(cls)
+        return self._library(expr, frame)
+
+    def _library(self, expr: Expr, frame: Frame) -> Thing:
+        name = self._evaluator.model.resolver.library_name(expr, frame.module, frame.scope)
+        return Library(name) if name else UNKNOWN
+
+    def _attribute(self, expr: Attribute, frame: Frame) -> Thing:
+        start = root(expr)
+        if isinstance(start, Name) and start.id not in frame.variables:
+            found = self._outside(expr, frame)
+            if not isinstance(found, Unknown):
+                return found
+        owner = self.value(expr.value, frame)
+        if isinstance(owner, State):
+            if expr.attr in owner.fields:
+                return owner.fields[expr.attr]
+            return self._held(owner, expr.attr)
+        if isinstance(owner, (Leaf, Something)) and owner != SOMETHING:
+            return owner if expr.attr in ("T", "mT") else Member(owner, expr.attr)
+        return Member(owner, expr.attr) if isinstance(owner, (Held, ClassThing)) else UNKNOWN
+
+    def _held(self, state: State, name: str) -> Thing:
+        """What is certain of an attribute by its declaration: an array, or an instance, is not None."""
+        field = state.cls.field(name)
+        if field is None:
+            if state.cls.is_pytree or state.cls.method(name) is not None:
+                return Member(state, name)
+            with self._evaluator.calls.notes.muted():
+                held = plain(self._evaluator.attribute_of(Instance(state.cls, state.exact), name))
+            return State(held.cls, {}, held.exact) if isinstance(held, Instance) else Member(state, name)
+        if field.annotation is None or field.default is not None or field.role is not Role.LEAF:
+            return UNKNOWN
+        declared = plain(self._evaluator.promises.field(field, state.cls))
+        if isinstance(declared, Instance):
+            return State(declared.cls, {}, declared.exact)
+        return DECLARED_ARRAY if isinstance(declared, Array) else UNKNOWN
+
+    @staticmethod
+    def _binary(op: str, left: Form, right: Form) -> Form:
+        if isinstance(left, Held) and isinstance(right, Held) and left.kind == right.kind:
+            if op == "|" and left.kind == "dict":
+                return Held("dict", {**left.entries, **right.entries})
+            if op == "+":
+                return of_tuple([*left.entries.values(), *right.entries.values()], left.kind)
+        numbers = promoted((left, right))
+        if op in ("+", "-", "*", "//", "%"):
+            return numbers
+        if op == "/" and isinstance(numbers, Leaf):
+            is_real = numbers.kind in ("bool", "int", "float")
+            return Leaf("float", numbers.weak) if is_real else Leaf("inexact")
+        if op == "/" and {type(left), type(right)} <= {Leaf, Unknown, Something}:
+            return Leaf("inexact") if Leaf in (type(left), type(right)) else SOMETHING
+        if isinstance(numbers, Leaf) and ((op == "**" and numbers.kind in ("float", "inexact")) or op in "&|^"):
+            return numbers
+        return Leaf() if isinstance(numbers, Leaf) else SOMETHING
+
+    @staticmethod
+    def _dict(keys: Sequence[Expr | None], values: Sequence[Form]) -> Form:
+        entries: dict[str, Form] = {}
+        for key, value in zip(keys, values, strict=True):
+            if key is None and isinstance(value, Held) and value.kind == "dict":
+                entries |= value.entries
+            elif isinstance(key, Constant) and isinstance(key.value, str):
+                entries[key.value] = value
+            else:
+                return SOMETHING
+        return Held("dict", entries)
+
+    def _item(self, form: Form, index: Expr, frame: Frame) -> Form:
+        self.value(index, frame)
+        if isinstance(form, Leaf) or form == DECLARED_ARRAY:
+            return form
+        if isinstance(form, Held) and isinstance(index, Constant):
+            return form.entries.get(str(index.value), UNKNOWN)
+        if isinstance(form, State) and form.cls.framework.is_tuple and isinstance(index, Constant):
+            names = [field.name for field in form.cls.fields]
+            if isinstance(index.value, int) and 0 <= index.value < len(names):
+                return form.fields.get(names[index.value], UNKNOWN)
+        return UNKNOWN
+
+    # -- calls ------------------------------------------------------------------------------
+
+    def call(self, call: Call, frame: Frame) -> Thing:
+        """What a call returns."""
+        func = callable_of(self.value(call.func, frame))
+        values = [self.value(a.value, frame) for a in call.args]
+        given = [v for a, v in zip(call.args, values, strict=True) if a.keyword is None and not a.star]
+        keywords = {a.keyword: v for a, v in zip(call.args, values, strict=True) if a.keyword is not None}
+        told = self.loop(call, func.name, given, keywords, frame) if isinstance(func, Library) else None
+        if told is not None:
+            return told
+        update = self._updated(call, func, given, keywords, frame)
+        if update is not None:
+            return update
+        if isinstance(func, (Code, ClassThing, Member)) and call.has_star:
+            positional = spread(call, values)
+            if isinstance(func, Code) and positional is not None:
+                return self.result(func, positional, keywords, frame.depth + 1)
+            return State(func.cls, {}) if isinstance(func, ClassThing) else UNKNOWN
+        match func:
+            case ClassThing(cls=cls):
+                return self._constructed(cls, call, given, keywords, frame)
+            case Code():
+                self._handed(call, frame)
+                return self.result(func, given, keywords, frame.depth + 1)
+            case Library(name=name):
+                return self._of_library(name, call, given, keywords)
+            case Member(owner=owner, name=attr):
+                return self._method(owner, attr, call, given, keywords, frame)
+        at = call.func.value if isinstance(call.func, Attribute) else None
+        if isinstance(at, Subscript) and isinstance(at.value, Attribute) and at.value.attr == "at":
+            held = self._form(at.value.value, frame)
+            return held if isinstance(held, Leaf) else SOMETHING
+        self._handed(call, frame)
+        return UNKNOWN
+
+    def _handed(self, call: Call, frame: Frame) -> None:
+        """A function is given variables, which it may change in place."""
+        for argument in call.args:
+            if isinstance(argument.value, Name):
+                if may_change(frame.variables.get(argument.value.id)):
+                    frame.variables[argument.value.id] = UNKNOWN
+
+    def _of_library(self, name: str, call: Call, given: Sequence[Thing], keywords: Mapping[str, Thing]) -> Thing:
+        transform = TRANSFORMS.get(name)
+        if transform is not None and not transform.runs and transform.kind in _SAME and given:
+            return given[0] if isinstance(given[0], Code) else UNKNOWN
+        if name == "functools.partial" and given and isinstance(given[0], Code) and not call.has_star:
+            code = given[0]
+            return replace(code, positional=(*code.positional, *given[1:]), keywords={**code.keywords, **keywords})
+        if name in ("builtins.dict", "builtins.list") and len(call.args) == 1 and given:
+            held = form_of(given[0])
+            return held if isinstance(held, Held) and name.endswith(held.kind) else UNKNOWN
+        exprs = {a.keyword: a.value for a in call.args if a.keyword is not None}
+        return called(name, [form_of(thing) for thing in given], call.positional, exprs)
+
+    def _updated(
+        self, call: Call, func: Thing, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
+    ) -> State | None:
+        """The copy with changes that a call makes, if it does."""
+        if isinstance(func, Member) and isinstance(func.owner, State) and func.name in COPYING_NAMES:
+            cls = func.owner.cls
+            own = cls.framework.is_tuple if func.name == "_replace" else cls.framework.replace_method == "replace"
+            if own and cls.has_framework_replace:
+                return self._with(func.owner, call, keywords, frame)
+        if isinstance(func, Library) and func.name in REPLACE_FUNCTIONS and given and isinstance(given[0], State):
+            return self._with(given[0], call, keywords, frame)
+        if isinstance(func, Library) and func.name == "equinox.tree_at" and len(given) >= 2:
+            tree = given[1]
+            if isinstance(tree, State):
+                return placed_at(call.positional[0], tree, given[2] if len(given) > 2 else keywords.get("replace"))
+        return None
+
+    def _with(self, state: State, call: Call, keywords: Mapping[str, Thing], frame: Frame) -> State:
+        cls = state.cls
+        if call.has_star or cls.has_own_construction:
+            return State(cls, {}, state.exact)
+        written = {a.keyword: Placed(a.value, frame.module, frame.scope) for a in call.args if a.keyword is not None}
+        changed = {n: self._put(cls, n, written.get(n), form_of(t)) for n, t in keywords.items()}
+        kept = {n: f for n, f in state.fields.items() if n not in keywords}
+        return State(cls, {**kept, **changed}, state.exact)
+
+    def _constructed(
+        self, cls: PytreeClass, call: Call, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
+    ) -> State:
+        """What the constructor of a class makes."""
+        if cls.method("__new__") is not None or not cls.is_pytree:
+            return State(cls, {}, exact=cls.method("__new__") is None)
+        parameters = cls.constructor()
+        own = cls.has_own_construction or cls.unknown_decorator or not cls.fields_known
+        if parameters is None or own:
+            return State(cls, {})
+        names = names_by_position(parameters)
+        passed = {**dict(zip(names, given, strict=False)), **keywords}
+        exprs = call.given_to(names if given else ())
+        written = {name: Placed(expr, frame.module, frame.scope) for name, expr in exprs.items()}
+        fields: dict[str, Form] = {}
+        for field in cls.fields:
+            if field.is_converted or field.opaque:
+                continue
+            if field.name in passed:
+                fields[field.name] = self._put(cls, field.name, written.get(field.name), form_of(passed[field.name]))
+            elif field.default is not None:
+                fields[field.name] = self._put(cls, field.name, field.default, self.placed(field.default, frame.depth))
+            elif field.factory is not None:
+                fields[field.name] = self._made(field.factory, frame.depth)
+        return State(cls, fields)
+
+    def _put(self, cls: PytreeClass, name: str, written: Placed | None, form: Form) -> Form:
+        """What a field holds that is given a form, written so."""
+        field = cls.field(name)
+        if field is None or field.is_converted:
+            return UNKNOWN
+        if field.role is not Role.STATIC:
+            self.met_none |= isinstance(form, Nothing)
+            return form
+        if written is None:
+            return UNKNOWN
+        value = settled(written.expr, self._evaluator.model.resolver, written.module, written.scope)
+        if isinstance(value, Constant) and (value.kind in ("str", "int", "bool") or value is not written.expr):
+            return Fixed(value.kind, repr(value.value) if value.kind == "str" else str(value.value))
+        return UNKNOWN
+
+    def _made(self, factory: Placed, depth: int) -> Form:
+        """What a default factory makes."""
+        thing = self.value(factory.expr, Frame(factory.module, factory.scope, {}, depth + 1))
+        if isinstance(thing, Code):
+            return self.run(thing, (), {}, depth + 1)
+        empty = {"builtins.list": "list", "builtins.dict": "dict", "builtins.tuple": "tuple"}
+        return Held(empty[thing.name], {}) if isinstance(thing, Library) and thing.name in empty else UNKNOWN
+
+    def _method(
+        self,
+        owner: Form | ClassThing,
+        name: str,
+        call: Call,
+        given: Sequence[Thing],
+        keywords: Mapping[str, Thing],
+        frame: Frame,
+    ) -> Thing:
+        """What a method returns: of an array, or one of a class, which is run."""
+        if isinstance(owner, Leaf):
+            return method(owner, name, [form_of(t) for t in given], call.positional)
+        if owner == DECLARED_ARRAY:
+            result = method(Leaf(), name, [form_of(t) for t in given], call.positional)
+            return owner if isinstance(result, Leaf) else UNKNOWN
+        if isinstance(owner, Held):
+            if name in MUTATING:
+                frame.variables = {n: without_containers(thing) for n, thing in frame.variables.items()}
+            return UNKNOWN
+        if not isinstance(owner, (State, ClassThing)):
+            return UNKNOWN
+        found = owner.cls.method(name)
+        self._handed(call, frame)
+        if found is not None and is_train_state(found[0]) and is_stub(found[0].module):
+            if name == "create":
+                return without_step(self._constructed(owner.cls, call, (), keywords, frame))
+            if name == "apply_gradients" and isinstance(owner, State):
+                return without_step(self._with(owner, call, keywords, frame))
+        code = self.bound(owner, name)
+        if code is None:
+            return UNKNOWN
+        if may_change(owner) and isinstance(call.func, Attribute):
+            for changed in roots(call.func):
+                frame.variables[changed] = UNKNOWN
+        return self.result(code, given, keywords, frame.depth + 1)
+
+    def bound(self, owner: Form | ClassThing, name: str) -> Code | None:
+        """The code of a method of an instance or a class, with what it is bound to."""
+        found = owner.cls.method(name) if isinstance(owner, (State, ClassThing)) else None
+        if found is None or not isinstance(owner, (State, ClassThing)):
+            return None
+        if isinstance(owner, State) and not owner.exact and not self._is_final(owner.cls, name):
+            return None
+        symbol = FunctionSymbol(found[0].module, found[1])
+        code = self._code(symbol, self._evaluator.calls.body_of(symbol))
+        kinds = {getattr(d, "id", "") for d in found[1].decorators}
+        if code is None or "property" in kinds:
+            return None
+        bound: tuple[Thing, ...] = (ClassThing(owner.cls),) if "classmethod" in kinds else (owner,)
+        if "staticmethod" in kinds or (isinstance(owner, ClassThing) and "classmethod" not in kinds):
+            bound = ()
+        return replace(code, positional=bound)
+
+    def _is_final(self, cls: PytreeClass, name: str) -> bool:
+        """Whether no class that is seen below one that is no pytree has a method of that name of its own."""
+        if name in cls.abstract_methods or not cls.bases_known:
+            return False
+        return all(name not in c.symbol.declaration.methods for c in self._evaluator.model.subclasses(cls))
+
+
+def _operands(test: Expr) -> Iterator[Expr]:
+    """The parts of a test that are values of their own."""
+    match test:
+        case Unary(op="not", operand=operand):
+            yield from _operands(operand)
+        case BoolOp(left=left, right=right):
+            yield from _operands(left)
+            yield from _operands(right)
+        case Compare(left=left, comparators=others):
+            yield from (left, *others)
+        case _:
+            yield test

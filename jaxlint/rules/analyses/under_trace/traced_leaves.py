@@ -1,0 +1,411 @@
+"""The leaves of instances that are certainly traced in a body: those of what a transformation has rebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TypeGuard
+
+import msgspec
+
+from jaxlint.infer.bodies.contents import contents_of
+from jaxlint.infer.bodies.slots import Binding, bindings_in, held_at, slot_of
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.evaluating.points import value_at
+from jaxlint.infer.known.values import (
+    UNKNOWN,
+    Array,
+    Container,
+    Instance,
+    Scalar,
+    Value,
+    element_of,
+    holds_tracers,
+    options,
+    plain,
+)
+from jaxlint.infer.transforms.applied import abstracting, rebuilt_parameters
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.markers import static_marker
+from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.instances.methods import is_overridden
+from jaxlint.rules.analyses.under_trace.computed_from import Origins
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import (
+    Argument,
+    Attribute,
+    Call,
+    Conditional,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Name,
+    Subscript,
+    dotted,
+    is_none,
+    is_slice,
+    last_name,
+    root,
+)
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    Do,
+    For,
+    Return,
+    assigned_names,
+    bound_names,
+    bound_once,
+    parts,
+    walk,
+)
+
+_MAX_DEPTH = 6
+_NUMBERS = frozenset({"int", "bool", "float", "complex"})
+#: What may hold an instance, or be one of two.
+_DISPLAYS = frozenset({Display, DictDisplay, Conditional})
+
+
+class Leaf(msgspec.Struct, frozen=True):
+    """A leaf that an expression reads: the field, of which class, and what it is by its annotation."""
+
+    cls: PytreeClass
+    field: Field
+    value: Value
+
+
+def traced_parameters(code: CodeRead) -> Mapping[str, Value]:
+    """The parameters of a function that are certainly traced, with what they are."""
+    if traced_parameters not in code.shared:
+        code.shared[traced_parameters] = _traced_parameters(code)
+    found: Mapping[str, Value] = code.shared[traced_parameters]
+    return found
+
+
+def _traced_parameters(code: CodeRead) -> Mapping[str, Value]:
+    function = code.function
+    applied = abstracting(code.applied)
+    if function is None or not applied:
+        return {}
+    rebuilt = rebuilt_parameters(function, applied)
+    return {name: code.parameters.get(name, UNKNOWN) for name in rebuilt}
+
+
+def mapped_parameters(code: CodeRead) -> dict[str, Value]:
+    """The parameters of a function that is certainly mapped over: numbers in them are tracers, too."""
+    function, applied = code.function, code.applied
+    if function is None or not applied:
+        return {}
+    if all(a.transform.name == "jax.vmap" and not a.options for a in applied):
+        rebuilt = rebuilt_parameters(function, applied)
+    else:
+        rebuilt = applied[0].mapped_parameters(function) if len(applied) == 1 else frozenset()
+    return {name: code.parameters.get(name, UNKNOWN) for name in rebuilt}
+
+
+def is_number(leaf: Leaf) -> bool:
+    """Whether a leaf is a number or an array, and never None."""
+    choices = options(plain(leaf.value))
+    if leaf.field.default is not None and is_none(leaf.field.default.expr):
+        return False
+    return all((isinstance(c, Scalar) and c.kind in _NUMBERS) or isinstance(c, Array) for c in choices)
+
+
+class Traced(msgspec.Struct, frozen=True):
+    """An instance that is traced, but for the fields that a copy of it was given anew."""
+
+    value: Instance
+    replaced: frozenset[str] = frozenset()
+
+
+class TracedLeaves:
+    """Tells which expressions of a body read a leaf of a traced instance.
+
+    A copy with changes (`state.replace(x=...)`) is traced like the original, but for what it is given.
+    """
+
+    def __init__(
+        self,
+        instances: Mapping[str, Value],
+        body: Body,
+        evaluator: Evaluator,
+        replaced: Mapping[str, frozenset[str]] | None = None,
+        name_of: Callable[[Expr], str] | None = None,
+        code: CodeRead | None = None,
+    ) -> None:
+        self._evaluator = evaluator
+        #: What was read of the body, if that is known: it tells what came to be held elsewhere.
+        self._code = code
+        self._body = body
+        self._parameters = instances.keys()
+        self._given = {name: value for name, given in instances.items() if _is_pytree(value := plain(given))}
+        self._replaced = replaced or {}
+        #: Tells the dotted names of functions; without it, what a copy is given counts as unknown.
+        self._name_of = name_of
+        self._changed: dict[str, frozenset[str] | None] = {}
+        #: What was asked for before, by the identity of the expressions.
+        self._leaves: dict[int, tuple[Expr, Leaf | None]] = {}
+        self._traced_before: dict[int, tuple[Expr, Traced | None]] = {}
+
+    @cached_property
+    def _rebound(self) -> dict[str, tuple[int, int]]:
+        """Where the variables are bound anew for the first time: before that they hold what was given."""
+        found: dict[str, tuple[int, int]] = {}
+        for statement in self._body if self._given else ():
+            place = place_of(statement.at)
+            behind = place[2:] if isinstance(statement, Assign) else place[:2]
+            for name in assigned_names((statement,)):
+                found.setdefault(name, behind)
+        return found
+
+    def _variable(self, name: Name) -> Traced | None:
+        """The traced instance that a variable holds where it is read: what was given, or a copy with changes."""
+        value, replaced = self._given[name.id], self._replaced.get(name.id, frozenset())
+        behind = self._rebound.get(name.id)
+        if behind is None or place_of(name.at)[:2] < behind:
+            return Traced(value, replaced)
+        if name.id not in self._changed:
+            self._changed[name.id] = None  # which is asked for again by what the copies are given
+            self._changed[name.id] = self._copies(name.id, value.cls)
+        changed = self._changed[name.id]
+        return None if changed is None else Traced(value, changed | replaced)
+
+    def _copies(self, name: str, cls: PytreeClass) -> frozenset[str] | None:
+        """The fields that `name = name.replace(...)` gives anew in a body; None if something else is bound to it."""
+        changed: set[str] = set()
+        for statement in walk(self._body):
+            if name not in bound_names(statement):
+                continue
+            match statement:
+                case Assign(targets=(Name(),), value=Call() as call):
+                    copied = _copied(call, cls)
+                    if copied is None or dotted(copied) != name:
+                        return None
+                    changed.update(a.keyword for a in call.args if a.keyword is not None and not self._computed_with(a))
+                case _:
+                    return None
+        return frozenset(changed)
+
+    def _computed_with(self, given: Argument) -> bool:
+        """Whether what is given is certainly a tracer, as it is computed from a traced number."""
+        if self._name_of is None:
+            return False
+        return Origins(self.is_number, self._name_of, self._aliases).of(given.value) is not None
+
+    @cached_property
+    def _aliases(self) -> dict[str, Expr]:
+        """The other variables that are bound once, to what."""
+        return {name: value for name, value in bound_once(self._body).items() if name not in self._parameters}
+
+    def instance(self, expr: Expr) -> Instance | None:
+        """The traced instance that an expression is."""
+        traced = self.traced(expr)
+        return None if traced is None else traced.value
+
+    def traced(self, expr: Expr) -> Traced | None:
+        """The same, with the fields that it was given anew."""
+        known = self._traced_before.get(id(expr))
+        if known is None or known[0] is not expr:
+            traced = self._traced(expr, 0)
+            if traced is not None and self._set:
+                traced = Traced(traced.value, traced.replaced | self._set)
+            known = self._traced_before[id(expr)] = expr, traced
+        return known[1]
+
+    @cached_property
+    def _set(self) -> frozenset[str]:
+        """The attributes that the body sets, of whatever, and not to what is computed from what they were."""
+        return frozenset(
+            target.attr
+            for statement in contents_of(self._body).statements
+            if isinstance(statement, Assign)
+            for target in statement.targets
+            if isinstance(target, Attribute)
+            and not any(isinstance(part, Attribute) and part.attr == target.attr for part in parts(statement.value))
+        )
+
+    def leaf(self, expr: Expr) -> Leaf | None:
+        """The leaf that an expression is."""
+        known = self._leaves.get(id(expr))
+        if known is None or known[0] is not expr:
+            known = self._leaves[id(expr)] = expr, self._leaf(expr, 0)
+        return known[1]
+
+    def is_number(self, expr: Expr) -> bool:
+        """Whether an expression is a leaf that is a number or an array."""
+        leaf = self.leaf(expr)
+        return leaf is not None and is_number(leaf)
+
+    def items(self, expr: Expr) -> list[Leaf]:
+        """The leaves in the tuple or list that a property, or a method without arguments, returns."""
+        return self._items(expr, 0)
+
+    def _items(self, expr: Expr, depth: int) -> list[Leaf]:
+        if isinstance(expr, Name) and expr.id in self._aliases and depth <= _MAX_DEPTH:
+            return self._items(self._aliases[expr.id], depth + 1)
+        inside = self._inside(expr, depth)
+        if inside is None or not isinstance(inside[1], Display):
+            return []
+        found = [inside[0]._source(item, depth + 1) for item in inside[1].items]
+        return [leaf for leaf in found if leaf is not None]
+
+    def _traced(self, expr: Expr, depth: int) -> Traced | None:
+        if depth > _MAX_DEPTH:
+            return None
+        match expr:
+            case Name(id=name) if name in self._given:
+                return self._variable(expr)
+            case Name(id=name) if name in self._aliases:
+                found = self._traced(self._aliases[name], depth + 1)
+                if found is not None:
+                    return found
+            case Attribute():
+                leaf = self._leaf(expr, depth)
+                value = None if leaf is None else plain(leaf.value)
+                return Traced(value) if isinstance(value, Instance) and value.cls.is_pytree else None
+            case Call(func=func, args=args) if args:
+                base = expr.positional[0] if expr.positional else getattr(func, "value", func)
+                traced = self._traced(base, depth + 1)
+                if traced is not None and _copied(expr, traced.value.cls) is base:
+                    given = frozenset(a.keyword for a in args if a.keyword is not None)
+                    return Traced(traced.value, traced.replaced | given)
+            case Subscript(value=Attribute() as held, index=index) if not is_slice(index):
+                leaf = self._leaf(held, depth)
+                item = UNKNOWN if leaf is None else plain(element_of(leaf.value))
+                if _is_pytree(item):
+                    return Traced(item)
+        found = self._held(expr) if self._may_hold and type(expr) in (Name, Subscript) else None
+        return found or self._known(expr)
+
+    def _known(self, expr: Expr) -> Traced | None:
+        """The traced instance that an expression is, by whatever way that came there."""
+        if self._code is None or not self._from_tracers or type(expr) not in (Name, Attribute, Subscript):
+            return None
+        start = root(expr)
+        if not isinstance(start, Name) or start.id not in self._from_tracers:
+            return None
+        value = value_at(expr, self._code, self._evaluator)
+        return Traced(value, value.traced) if _is_pytree(value) and value.traced is not None else None
+
+    @cached_property
+    def _from_tracers(self) -> frozenset[str]:
+        """The variables of a function that is given something traced, or that is told what its `self` holds."""
+        if self._code is None or not any(map(holds_tracers, self._code.parameters.values())):
+            return frozenset()
+        return self._code.contents.bound | self._code.parameters.keys()
+
+    @cached_property
+    def _bindings(self) -> Sequence[Binding]:
+        return bindings_in(self._body) if self._given else ()
+
+    @cached_property
+    def _may_hold(self) -> frozenset[str]:
+        """The variables that are bound to what a display holds, or may hold: to one, or to an item in turn."""
+        statements = contents_of(self._body).statements
+        if not any(type(s) is For or (type(s) is Assign and type(s.value) in _DISPLAYS) for s in statements):
+            return frozenset()
+        held = {b.name for b in self._bindings if b.slot is None and type(b.value) in _DISPLAYS}
+        from_one = held | self._given.keys()
+        return frozenset(held.union(b.name for b in self._bindings if b.slot is not None and b.slot.root in from_one))
+
+    def _held(self, expr: Expr) -> Traced | None:
+        """The traced instance that comes out of a display, or that each turn of a loop gets: `for s in (a, b)`."""
+        start = root(expr)
+        if not isinstance(start, Name) or start.id not in self._may_hold:
+            return None
+        slot = slot_of(expr)
+        place = None if slot is None else held_at(slot, self._bindings)
+        if place is None or place.root not in self._given or place.root in self._rebound:
+            return None
+        held = Traced(self._given[place.root], self._replaced.get(place.root, frozenset()))
+        return self._along(place.path, held) if place.path else held
+
+    def _along(self, path: Sequence[str], owner: Traced) -> Traced | None:
+        """The traced instance to which fields and items of them lead: `self.layers[0]`."""
+        value: Value = owner.value
+        for step in path:
+            if isinstance(value, Instance) and value.cls.is_pytree and not step.startswith("["):
+                field = value.cls.field(step)
+                if field is None or field.role is not Role.LEAF or (value is owner.value and step in owner.replaced):
+                    return None
+                value = plain(self._evaluator.promises.field(field, value.cls))
+            elif isinstance(value, Container) and step.startswith("["):
+                value = plain(element_of(value))
+            else:
+                return None
+        return Traced(value) if _is_pytree(value) else None
+
+    def _leaf(self, expr: Expr, depth: int) -> Leaf | None:
+        match expr:
+            case Name(id=name) if name in self._aliases and depth <= _MAX_DEPTH:
+                return self._leaf(self._aliases[name], depth + 1)
+            case Attribute(value=held, attr=attr):
+                owner = self._traced(held, depth + 1)
+                if owner is None or attr in owner.replaced or attr in self._set:
+                    return None
+                cls, field = owner.value.cls, owner.value.cls.field(attr)
+                if field is None:
+                    return self._computed(expr, depth)
+                if field.role is not Role.LEAF or field.annotation is None:
+                    return None
+                if static_marker(field, self._evaluator.model) is not None or cls.binds(attr):
+                    return None  # JAX203's, or an attribute of the class
+                return Leaf(cls, field, self._evaluator.promises.field(field, cls))
+            case Call(func=Attribute(), args=()):
+                return self._computed(expr, depth)
+        return None
+
+    def _method(self, cls: PytreeClass, name: str) -> FunctionSymbol | None:
+        """A method of a class that no decorator makes something else of."""
+        found = cls.method(name)
+        return None if found is None or found[1].decorators else FunctionSymbol(found[0].module, found[1])
+
+    def _computed(self, expr: Expr, depth: int) -> Leaf | None:
+        """The leaf that a property, or a method without arguments, returns or computes what it returns from."""
+        inside = self._inside(expr, depth)
+        return None if inside is None else inside[0]._source(inside[1], depth + 1)
+
+    def _inside(self, expr: Expr, depth: int) -> tuple[TracedLeaves, Expr] | None:
+        """What a property, or a method without arguments, of a traced instance does nothing but return."""
+        asked = expr.func if isinstance(expr, Call) and not expr.args else expr
+        owner = self._traced(asked.value, depth + 1) if isinstance(asked, Attribute) else None
+        if owner is None or not isinstance(asked, Attribute) or depth > _MAX_DEPTH:
+            return None
+        cls, name = owner.value.cls, asked.attr
+        symbol = self._method(cls, name) if isinstance(expr, Call) else self._evaluator.getter(cls, name)
+        receiver = None if symbol is None else symbol.declaration.self_name
+        if symbol is None or receiver is None or is_overridden(name, owner.value, self._evaluator):
+            return None
+        body = self._evaluator.calls.body_of(symbol) or ()
+        match [s for s in body if not (isinstance(s, Do) and isinstance(s.value, Constant))]:
+            case [Return(value=returned)] if returned is not None:
+                given, replaced = {receiver: owner.value}, {receiver: owner.replaced}
+                resolver = self._evaluator.model.resolver
+                name_of = partial(resolver.library_name, module=symbol.module, scope=symbol.declaration.inner_scope)
+                return TracedLeaves(given, body, self._evaluator, replaced, name_of), returned
+        return None
+
+    def _source(self, expr: Expr, depth: int) -> Leaf | None:
+        """The leaf that an expression is, or the first one that it is computed from."""
+        leaf = self._leaf(expr, depth)
+        if leaf is not None or self._name_of is None:
+            return leaf
+        source = Origins(self.is_number, self._name_of, self._aliases).of(expr)
+        return None if source is None else self._leaf(source, depth)
+
+
+def _is_pytree(value: Value) -> TypeGuard[Instance]:
+    return isinstance(value, Instance) and value.cls.is_pytree
+
+
+def _copied(call: Call, cls: PytreeClass) -> Expr | None:
+    """What a call makes a copy of, with all fields as they were but for those that it names: an instance of a class."""
+    if any(argument.star or (argument.keyword is None and argument is not call.args[0]) for argument in call.args):
+        return None
+    func = call.func
+    if isinstance(func, Attribute) and not call.positional:
+        return func.value if func.attr == cls.framework.replace_method and cls.has_framework_replace else None
+    return call.args[0].value if call.positional and last_name(func) == "replace" else None
