@@ -365,7 +365,7 @@ def _held(
         name = expr.id if isinstance(expr, Name) else ""
         cls = classes.get(name)
         read = [] if cls is None else list(_leaves_read((), one.body, parameter, cls))
-        if cls is not None and any(True for _ in _outdated(one, name, cls, read, code, evaluator)):
+        if cls is not None and next(_outdated(one, name, cls, read, code, evaluator), None) is not None:
             way_out = f"pass `{name}` where `{one.handle}` is called"
             yield Problem(
                 at=expr.at,

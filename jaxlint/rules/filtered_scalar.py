@@ -26,6 +26,7 @@ from jaxlint.rules.analyses.fields.moved_attributes import moved_by, stepped_in_
 from jaxlint.rules.analyses.fields.stepped import Copies, moved_at_each_turn, selected
 from jaxlint.rules.analyses.under_trace.inside_loops import runs_in_loops_alone
 from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, dotted
 from jaxlint.syntax.statements import bound_once, looked_up
 
@@ -181,14 +182,17 @@ def _is_compiled(place: Place, framework: str) -> bool:
 
 def _is_compiled_code(code: CodeRead, framework: str) -> bool:
     """Whether a body, or one around it, is that of a function which the framework's own `jit` compiles."""
-    functions = code.place.functions if code.function is None else (*code.place.functions, code.function)
-    return _is_compiled(replace(code.place, functions=functions), framework)
+    return _is_compiled(replace(code.place, functions=_functions_of(code)), framework)
+
+
+def _functions_of(code: CodeRead) -> tuple[Function, ...]:
+    """The functions around a body, and its own."""
+    return code.place.functions if code.function is None else (*code.place.functions, code.function)
 
 
 def _runs_in_loops_alone(code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether the function that equinox compiles, here or around a body, only runs in loops and branches of jax."""
-    functions = code.place.functions if code.function is None else (*code.place.functions, code.function)
-    compiled = [one for one in functions if _is_compiled(replace(code.place, functions=(one,)), EQUINOX.id)]
+    compiled = [one for one in _functions_of(code) if _is_compiled(replace(code.place, functions=(one,)), EQUINOX.id)]
     return any(runs_in_loops_alone(one, code.place.module, evaluator) for one in compiled)
 
 

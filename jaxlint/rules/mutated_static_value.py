@@ -23,7 +23,7 @@ from jaxlint.rules.analyses.rebuilding.frozen import is_called_only_by
 from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.bodies import transforms_functions
-from jaxlint.symbols.outline import MUTATING
+from jaxlint.symbols.outline import MUTATING, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name
 from jaxlint.syntax.statements import Body, For, While, all_parts, assigned_names, parts, walk
@@ -202,7 +202,7 @@ def _compiles_with(made: str, call: Call, code: CodeRead, evaluator: Evaluator) 
     callee = called_by(call, code, evaluator)
     if callee is None or call.has_star:
         return False
-    given = call.given_to(p.name for p in callee.parameters).items()
+    given = call.given_to(names_by_position(callee.parameters)).items()
     taken = {name for name, value in given if isinstance(value, Name) and value.id == made}
     resolver = evaluator.model.resolver
     for inner in (part for part in all_parts(callee.body, nested=False) if isinstance(part, Call)):

@@ -138,8 +138,13 @@ def updated_by(value: ast.Call) -> ast.expr | None:
     return None
 
 
-def starts_again(target: str, one: ast.Call, other: ast.Call, modules: Collection[str]) -> bool:
+def starts_again(first: ast.Assign, second: ast.Assign, modules: Collection[str]) -> bool:
     """Whether a variable is given what two calls make of one thing: `y = f(x)`, and `y = g(x)` after that."""
+    target, again, one, other = first.targets[0], second.targets[0], first.value, second.value
+    if type(target) is not ast.Name or type(again) is not ast.Name or target.id != again.id:
+        return False
+    if type(one) is not ast.Call or type(other) is not ast.Call:
+        return False
     before: set[str] = set()
     for expr in (*one.args, getattr(one.func, "value", None)):
         if type(expr) is ast.Name and expr.id not in modules:
@@ -147,7 +152,7 @@ def starts_again(target: str, one: ast.Call, other: ast.Call, modules: Collectio
     shared = False
     for expr in (*other.args, getattr(other.func, "value", None)) if before else ():
         if type(expr) is ast.Name:
-            if expr.id == target:
+            if expr.id == target.id:
                 return False
             shared = shared or expr.id in before
     return shared and last_name(one.func) != last_name(other.func)

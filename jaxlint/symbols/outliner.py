@@ -92,17 +92,15 @@ class OutlineBuilder(Scanner):
     # -- statements -------------------------------------------------------------------------
 
     def _body(self, body: list[ast.stmt], scope: Scope) -> None:
-        name = ""
-        before: ast.Call | None = None
+        before: ast.Assign | None = None
         for statement in body:
             self._statement(statement, scope)
-            last, call, name, before = name, before, "", None
             if type(statement) is ast.Assign and type(statement.value) is ast.Call and self.function is not None:
-                target, before = statement.targets[0], statement.value
-                if type(target) is ast.Name:
-                    name = target.id
-                    if name == last and call is not None and starts_again(name, call, before, self.modules):
-                        self.content.repeats = True
+                if before is not None and starts_again(before, statement, self.modules):
+                    self.content.repeats = True
+                before = statement
+            else:
+                before = None
 
     def _guarded(self, guard: str, body: list[ast.stmt], scope: Scope) -> None:
         self.guards.append(guard)

@@ -208,9 +208,8 @@ class HigherOrder:
         place = self.notes.active
         if place is None:
             return
-        donated = parameter in target.applied[0].donated_parameters(
-            target.function
-        )  # what is inside of it donates none
+        outermost = target.applied[0]  # what is inside of it donates nothing
+        donated = parameter in outermost.donated_parameters(target.function)
         is_unknown = isinstance(value, UnknownValue) and not donated
         if is_unknown and not any(a.static_argnums or a.static_argnames for a in target.applied):
             return
