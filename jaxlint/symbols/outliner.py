@@ -36,6 +36,9 @@ from jaxlint.syntax.expressions import Argument, Name, Span
 
 #: Packages of which an outline says which of their parts are imported by name.
 _PARENTS = frozenset({"jax._src", "jax.experimental"})
+#: Methods that make instances. One that is declared for type checkers only is not there: that of a base runs, or the
+#: generated one. Any other method that is declared so is told to them because somebody brings it.
+_MAKING = frozenset({"__init__", "__new__", "__post_init__"})
 #: `type X = …`, of Python 3.12.
 _TypeAlias: Any = getattr(ast, "TypeAlias", ast.Assign)
 
@@ -325,8 +328,10 @@ class OutlineBuilder(Scanner):
         fields, assignments, conditional = class_body(node)
         methods: dict[str, list[str]] = {}
         for name, bindings in inner.bindings.items():
-            names = [b.qualname for b in bindings if isinstance(b, Definition) and b.kind == "function"]
-            if names:
+            functions = [b for b in bindings if isinstance(b, Definition) and b.kind == "function"]
+            if name in _MAKING:
+                functions = [b for b in functions if b.guard != "type_checking"]
+            if names := [b.qualname for b in functions]:
                 methods[name] = names
         arguments = [Argument(span_of(b), from_ast(b)) for b in node.bases]
         arguments += [
