@@ -23,6 +23,7 @@ from jaxlint.syntax.expressions import (
     Compare,
     Expr,
     Name,
+    Subscript,
     dotted,
     forced_assignment,
     is_none,
@@ -95,8 +96,9 @@ class DerivedField(EventRule):
 
     ## When not to use it
 
-    A leaf that only begins as a function of the other (a running mean, a target network) may go its own way. What
-    the constructor does not compute, but some classmethod does, is reported with low confidence for that.
+    A leaf that only begins as a function of the other (a running mean, a target network) may go its own way, and one
+    that is computed of an item is left alone, as an update may change the other items. What the constructor does not
+    compute, but some classmethod does, is reported with low confidence for that.
 
     ## References
 
@@ -261,12 +263,12 @@ def _derived_once(
 def _sources_of(value: Expr, own: str | None, kept: Mapping[str, str] = _NOTHING) -> frozenset[str]:
     """The fields of whose values something is computed: attributes of `own`, and variables that are `kept` in a field.
 
-    Empty where it may only be as large as one of them.
+    Empty where it may only be as large as one of them, or is computed of an item: an update may change others.
     """
     if not _is_computation(value):
         return frozenset()
     read: dict[int, str] = {}
-    traits: set[int] = set()
+    in_part: set[int] = set()
     for part in parts(value):
         if isinstance(part, Name) and part.id in kept:
             read[id(part)] = kept[part.id]
@@ -274,8 +276,12 @@ def _sources_of(value: Expr, own: str | None, kept: Mapping[str, str] = _NOTHING
             if own is not None and dotted(part.value) == own:
                 read[id(part)] = part.attr
             if part.attr in _TRAITS:
-                traits.add(id(part.value))
-    return frozenset() if traits & read.keys() else frozenset(read.values())
+                in_part.add(id(part.value))
+        elif isinstance(part, Subscript):
+            in_part.add(id(part.value))
+        elif isinstance(part, Call) and last_name(part.func) == "len":
+            in_part.update(id(argument.value) for argument in part.args)
+    return frozenset() if in_part & read.keys() else frozenset(read.values())
 
 
 def _is_computation(value: Expr) -> bool:
