@@ -13,7 +13,7 @@ import msgspec
 
 from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
 from jaxlint.symbols.outline import Assignment, Binding, Class, Definition, Function, Import, Scope
-from jaxlint.syntax.expressions import Attribute, Expr, Name, dotted, is_none
+from jaxlint.syntax.expressions import Attribute, Expr, Name, Span, dotted, is_none
 
 _BUILTINS = frozenset(dir(builtins))
 _MAX_ALIASES = 12
@@ -200,26 +200,27 @@ class Resolver:
 
     def _aliased(self, value: Expr, symbol: ValueSymbol) -> Symbol:
         """What the value of an alias means where it is assigned: in `f = f.g`, `f` is what it was before."""
-        return self._meant_before(value, symbol.name, symbol.assignment, symbol.module, symbol.scope)
+        scope = symbol.module.outline.scopes.get(symbol.scope)
+        bindings = scope.bindings.get(symbol.name, []) if scope is not None else []
+        if scope is None or _head(value) != symbol.name or symbol.assignment not in bindings:
+            return self._resolve(value, symbol.module, symbol.scope)
+        return self._meant_by(bindings[: bindings.index(symbol.assignment)], value, symbol.module, scope)
 
     def base(self, expr: Expr, declaration: Class, module: Module) -> Symbol:
-        """What the base of a class means: in `class State(State)`, it is what `State` was before."""
-        name, scope = declaration.name, module.outline.scopes.get(declaration.scope)
-        bindings = scope.bindings.get(name, []) if scope is not None else []
-        own = [b for b in bindings if isinstance(b, Definition) and b.qualname == declaration.qualname]
-        if len(own) != 1:
+        """What the base of a class means: what its name is bound to before the class, which may bind it anew."""
+        scope = module.outline.scopes.get(declaration.scope)
+        bindings = scope.bindings.get(_head(expr), []) if scope is not None else []
+        later = [b for b in bindings if _is_later(b, declaration, module)]
+        if scope is None or not later:
             return self.resolve(expr, module, declaration.scope)
-        return self.follow(self._meant_before(expr, name, own[0], module, declaration.scope))
+        is_repeated = any(later.count(b) > 1 for b in later)  # of two classes of one name, the first is not kept
+        before = [] if is_repeated else [b for b in bindings if b not in later]
+        return self.follow(self._meant_by(before, expr, module, scope))
 
-    def _meant_before(self, expr: Expr, name: str, binding: Binding, module: Module, scope_name: str) -> Symbol:
-        """What an expression means in a statement that binds `name`, which the expression may begin with."""
-        scope = module.outline.scopes.get(scope_name)
-        bindings = scope.bindings.get(name, []) if scope is not None else []
+    def _meant_by(self, before: list[Binding], expr: Expr, module: Module, scope: Scope) -> Symbol:
+        """What an expression means where its first name has been bound that often only."""
         head, *attrs = (dotted(expr) or "").split(".")
-        if scope is None or head != name or binding not in bindings:
-            return self._resolve(expr, module, scope_name)
-        before = bindings[: bindings.index(binding)]
-        found = self._choose(before, name, module, scope) if before else UNKNOWN
+        found = self._choose(before, head, module, scope) if before else UNKNOWN
         for attr in attrs:
             found = self.member(self.follow(found), attr, module)
         return found
@@ -413,6 +414,22 @@ class Resolver:
 
 def _is_opaque(name: str) -> bool:
     return name.partition(".")[0] in OPAQUE_PACKAGES
+
+
+def _head(expr: Expr) -> str:
+    return (dotted(expr) or "").partition(".")[0]
+
+
+def _is_later(binding: Binding, declaration: Class, module: Module) -> bool:
+    """Whether a name is bound by the declaration of a class, or below it; of imports that is not known."""
+    if isinstance(binding, Import):
+        return False
+    if isinstance(binding, Assignment):
+        at: Span | None = binding.at
+    else:
+        found = module.outline.classes.get(binding.qualname) or module.outline.functions.get(binding.qualname)
+        at = None if found is None else found.at
+    return at is not None and (at.row, at.column) >= (declaration.at.row, declaration.at.column)
 
 
 def _is_placeholder(binding: Binding) -> bool:
