@@ -19,6 +19,7 @@ from jaxlint.infer.known.values import (
 )
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.syntax.expressions import (
     Attribute,
     BoolOp,
@@ -150,15 +151,22 @@ class Narrowing:
                 if known is not None and isinstance(cls, ClassObject) and cls.cls in known.cls.mro:
                     env.dead = True
                 self._update(path, lambda before: before if isinstance(plain(before), Instance) else UNKNOWN, env)
-        elif name == "hasattr" and not truthy and len(test.positional) == 2:
-            asked, attr = plain(self.evaluate(test.positional[0], env)), test.positional[1]
-            holder = asked if isinstance(asked, ClassObject) else as_instance(asked)
-            if holder is not None and isinstance(attr, Constant) and isinstance(attr.value, str):
-                is_field = isinstance(holder, Instance) and holder.cls.field(attr.value) is not None
-                env.dead = env.dead or is_field or holder.cls.method(attr.value) is not None
+        elif name == "hasattr" and len(test.positional) == 2 and self._asks_in_vain(*test.positional, env, truthy):
+            env.dead = True
         elif truthy and (name or "").rpartition(".")[2].startswith(_GUARDS):
             # hasattr, TypeGuard functions and the like: the value may be of any subclass
             self._update(path, lambda before: before if _is_exact(before) else UNKNOWN, env)
+
+    def _asks_in_vain(self, asked: Expr, attr: Expr, env: Environment, truthy: bool) -> bool:
+        """Whether `hasattr` certainly says the opposite of what the branch is for."""
+        value = plain(self.evaluate(asked, env))
+        holder = value if isinstance(value, ClassObject) else as_instance(value)
+        if holder is None or not isinstance(attr, Constant) or not isinstance(attr.value, str):
+            return False
+        if truthy:
+            return _is_exact(value) and misses_attribute(holder.cls, attr.value, self.model)
+        is_field = isinstance(holder, Instance) and holder.cls.field(attr.value) is not None
+        return is_field or holder.cls.method(attr.value) is not None
 
     def _forget_tested(self, test: Expr, env: Environment) -> None:
         """After `a or b` held, what it said of either is not known."""
