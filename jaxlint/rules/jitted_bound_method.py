@@ -13,6 +13,7 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Transformed
 from jaxlint.infer.known.values import Instance, is_classmethod, plain
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.bound_part import changed_part, held_part
 from jaxlint.rules.analyses.changes.closures_kept import closures_kept, keeping
@@ -22,8 +23,10 @@ from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Constant
+from jaxlint.syntax.expressions import Call, Constant
+from jaxlint.syntax.expressions import dotted as written
 from jaxlint.syntax.spelling import with_article
+from jaxlint.syntax.statements import all_parts
 
 #: The transformations that look up what they have compiled by the hash of the function.
 _HASHING = frozenset({"jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat"})
@@ -239,6 +242,8 @@ def _stale_attribute(
         changing = changing_method(attr, inside, cls, evaluator)
         if changing is None or not initialised(attr, cls) or _compiles_again(changing, holder, cls):
             continue
+        if _is_followed_by_compiling(changing, holder, cls, evaluator):
+            continue
         if not is_given(attr, holder, cls, evaluator):
             return attr, changing
     return None
@@ -255,6 +260,27 @@ def _compiles_again(changing: Function, holder: str, cls: PytreeClass) -> bool:
     flags = {a.attr for a in assigned if isinstance(a.value, Constant)}
     asking = (m for one in cls.mro for m in own_methods(one) if not flags.isdisjoint(m.self_reads))
     return any(a.attr == holder for m in asking for one in run_by(m, cls).values() for a in one.self_assignments)
+
+
+def _is_followed_by_compiling(changing: Function, holder: str, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether all methods that call the one which changes the attribute call one below that compiles anew."""
+    callers = [(one.module, m) for one in cls.mro for m in own_methods(one) if changing.name in m.self_calls]
+    making = {name for one in cls.mro for name in one.symbol.declaration.methods if _makes(name, holder, cls)}
+    for module, method in callers:
+        body = evaluator.calls.body_of(FunctionSymbol(module, method)) or ()
+        calls = [part for part in all_parts(body) if isinstance(part, Call)]
+        rows = {written(call.func) or "": place_of(call.at).row for call in calls}  # of each the last one
+        changed = rows.get(f"{method.self_name}.{changing.name}")
+        if changed is None or all(rows.get(f"{method.self_name}.{name}", 0) <= changed for name in making):
+            return False
+    return bool(callers)
+
+
+def _makes(name: str, holder: str, cls: PytreeClass) -> bool:
+    found = cls.method(name)
+    return found is not None and any(
+        a.attr == holder for function in run_by(found[1], cls).values() for a in function.self_assignments
+    )
 
 
 def _is_called_around(event: Transformed, assignment: AssignAttribute, node: FunctionNode) -> bool:
