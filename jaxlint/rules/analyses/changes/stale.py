@@ -23,6 +23,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     dotted,
     is_none,
+    last_name,
 )
 from jaxlint.syntax.statements import Body, If, Return, all_parts, parts, walk
 
@@ -135,8 +136,8 @@ def changing_method(
     """A method (no operator) that assigns the attribute after construction, and not while the other one is traced.
 
     `self.attr = None` lets go of what is not needed any more, and what the traced methods return as it is changes
-    nothing: `self.w, self.grid = self.train()`. Nor does anything where they read it in place of an argument only, or
-    what is only done before the compiled method (the first of `inside`) is called.
+    nothing: `self.w, self.grid = self.train()`; neither does a move to a device, nor anything where they read it in
+    place of an argument only, nor what is only done before the compiled method (the first of `inside`) is called.
     """
     compiled = next(iter(inside.values()))
     passing = {*inside, *called_in_construction(cls), *_COMPOSING}
@@ -146,7 +147,7 @@ def changing_method(
             if name not in passing and not is_preparing(name):
                 own = f"{function.self_name}.{attr}"
                 assigned = [a.value for a in function.self_assignments if a.attr == attr and not is_none(a.value)]
-                given = [value for value in assigned if value is None or dotted(value) != own]
+                given = [value for value in assigned if value is None or dotted(_moved(value)) != own]
                 if not given or _puts_back(given, attr, function):
                     continue
                 if any(_gives_back(value, attr, inside) for value in given):
@@ -157,6 +158,12 @@ def changing_method(
                     same = _may_stand_in(attr, inside, cls, evaluator) or _may_only_apply(attr, inside, cls, evaluator)
                     return None if same else function
     return None
+
+
+def _moved(value: Expr) -> Expr:
+    """What is put on a device, which has the same value there."""
+    is_moved = isinstance(value, Call) and last_name(value.func) == "device_put" and bool(value.positional)
+    return value.positional[0] if is_moved and isinstance(value, Call) else value
 
 
 def is_given_again(attr: str, writer: Function, cls: PytreeClass) -> bool:
