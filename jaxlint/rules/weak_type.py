@@ -14,19 +14,22 @@ from jaxlint.infer.transforms.applied import abstracting
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS, is_reduction
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.instances.given_literals import is_given_number
 from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, traced_parameters
 from jaxlint.rules.base import NodeRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, parts
 
 _NUMBERS = frozenset({"int", "float"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/"})
 
 
 class WeakType(NodeRule):
     """
     ## What it does
 
-    Finds leaves whose default is a Python number and that a compiled function replaces by an array of fixed type.
+    Finds leaves whose default is a Python number and that a compiled function replaces by an array of fixed type, or by
+    its sum with one.
 
     ## Why is this bad?
 
@@ -147,7 +150,10 @@ def _begins_as_number(field: Field) -> bool:
 
 
 def _is_strong(expr: Expr, leaves: TracedLeaves, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether an expression is a number that is made of a leaf that certainly is an array."""
+    """Whether an expression is a number that is made of a leaf that certainly is an array, or a sum with one."""
+    if isinstance(expr, Binary) and expr.op in _ARITHMETIC:
+        sides = (expr.left, expr.right)
+        return any(_is_array(side, leaves, evaluator) or _is_strong(side, leaves, code, evaluator) for side in sides)
     if not isinstance(expr, Call):
         return False
     name = evaluator.model.resolver.library_name(expr.func, code.place.module, code.scope)
@@ -156,6 +162,14 @@ def _is_strong(expr: Expr, leaves: TracedLeaves, code: CodeRead, evaluator: Eval
         return False
     read = [leaf for part in parts(expr) if isinstance(part, Attribute) and (leaf := leaves.leaf(part)) is not None]
     return bool(read) and all(isinstance(plain(leaf.value), Array) for leaf in read)
+
+
+def _is_array(expr: Expr, leaves: TracedLeaves, evaluator: Evaluator) -> bool:
+    """Whether an expression is a leaf that is annotated as an array, and that nobody is seen to give a number."""
+    leaf = leaves.leaf(expr) if isinstance(expr, Attribute) else None
+    if leaf is None or leaf.field.has_default or not isinstance(plain(leaf.value), Array):
+        return False
+    return not is_given_number(leaf.field, leaf.cls, evaluator)
 
 
 def _problem(at: object, cls: PytreeClass, field: Field) -> Problem:
