@@ -12,18 +12,19 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.choosing.given import is_plain
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
-from jaxlint.infer.known.values import UNKNOWN, Array, Container, Instance, UnknownValue, Value, as_instance, plain
+from jaxlint.infer.known.values import UNKNOWN, Array, Container, UnknownValue, Value, as_instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.deleted_reads import DeletedReads, is_read_from_list
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
+from jaxlint.rules.analyses.changes.donated_argument import is_updated, updates
 from jaxlint.rules.analyses.fixes.donated_results import binding_result
 from jaxlint.rules.analyses.fixes.options import is_written_in, not_donating
+from jaxlint.rules.analyses.instances.given_away import read_by_callers
 from jaxlint.rules.analyses.instances.origins import argument_at, given_by, maker_of
 from jaxlint.rules.analyses.instances.sharing import Sharing, sharing_at
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -34,7 +35,6 @@ from jaxlint.syntax.expressions import (
     Name,
     Subscript,
     dotted,
-    last_name,
     root,
 )
 from jaxlint.syntax.spelling import with_article
@@ -43,17 +43,11 @@ from jaxlint.syntax.statements import (
     Body,
     Do,
     bound_names,
-    bound_once,
     expressions,
-    looked_up,
     names_in,
-    target_names,
     walk,
 )
 
-#: Functions that give a copy of a tree of the same shapes.
-_COPYING = frozenset("replace _replace tree_at map tree_map apply_updates update apply_gradients".split())
-_CARRYING = frozenset({"fori_loop", "while_loop"})
 #: What a finding is about, whether the class of what is donated is known or not.
 _SUBJECT = "donated arrays"
 #: Where the functions stand that make arrays.
@@ -152,7 +146,7 @@ class DonatedReuse(BodyRule):
             if not isinstance(event, Cross) or not event.donated or event.function is None:
                 continue
             given = argument_at(event.at, code.body)
-            if given is None or not _is_updated(event, event.function, evaluator):
+            if given is None or not is_updated(event, event.function, evaluator):
                 continue
             call, expr = given
             path = dotted(expr)
@@ -177,6 +171,10 @@ class DonatedReuse(BodyRule):
                 if put.at not in reported and is_read_from_list(name, expr.at, code.body, event.value):
                     reported.add(put.at)
                     yield _problem_of_list(name, put, path, event, called)
+            for read in read_by_callers(path, call, event.value, code, evaluator) if again is None else ():
+                if read.at not in reported:
+                    reported.add(read.at)
+                    yield _problem_of_caller(read, path, code, event, called)
 
 
 def _is_bound_inside(name: str, expr: Expr, body: Body) -> bool:
@@ -313,92 +311,6 @@ class _Source:
         return inside._holds_arrays(symbol.declaration.return_values[0], within | {symbol.key})
 
 
-def _is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:
-    """Whether the function certainly returns an update of the argument, so that its buffers are of use."""
-    instance = as_instance(event.value)
-    if function.returns is not None and event.module is not None and instance is not None:
-        value = evaluator.promises.returned(function, event.module)
-        if any(isinstance(v, Instance) and v.cls is instance.cls for v in _parts(value)):
-            return True
-    name, made_new = event.parameter, _Constructed(event, function, evaluator)
-    if name is None:
-        return False
-    returned = list(_returned(function))
-    if instance is None and event.module is not None:
-        body = evaluator.calls.body_of(FunctionSymbol(event.module, function)) or ()
-        if _is_made_anew(name, body):
-            returned = [expr for expr in returned if not (isinstance(expr, Name) and expr.id == name)]
-    return any(_updates(expr, name) or made_new(expr) for expr in returned)
-
-
-def _is_made_anew(name: str, body: Body) -> bool:
-    """Whether a variable is given what some function makes of it, which may be of another shape or type."""
-    return any(
-        isinstance(statement, Assign)
-        and not _updates(statement.value, name)
-        and any(name in target_names(target) for target in statement.targets)
-        for statement in walk(body, nested=False)
-    )
-
-
-class _Constructed:
-    """Tells which expressions of a function make another instance of the class that is donated."""
-
-    def __init__(self, event: Cross, function: Function, evaluator: Evaluator) -> None:
-        self._cls = instance.cls if (instance := as_instance(event.value)) is not None else None
-        self._function = None if event.module is None else FunctionSymbol(event.module, function)
-        self._evaluator = evaluator
-
-    def __call__(self, expr: Expr) -> bool:
-        function, evaluator = self._function, self._evaluator
-        if self._cls is None or function is None:
-            return False
-        if isinstance(expr, Name):
-            expr = looked_up(expr, bound_once(evaluator.calls.body_of(function) or ()))
-        if not isinstance(expr, Call):
-            return False
-        scope = function.declaration.inner_scope
-        symbol = evaluator.model.resolver.resolve(expr.func, function.module, scope)
-        return evaluator.model.class_of_symbol(symbol) is self._cls
-
-
-def _parts(value: Value) -> list[Value]:
-    value = plain(value)
-    if isinstance(value, Container) and value.items is not None:
-        return [plain(item) for item in value.items]
-    return [value]
-
-
-def _returned(function: Function) -> Iterator[Expr]:
-    pending = list(function.return_values)
-    while pending:
-        expr = pending.pop()
-        if isinstance(expr, Display):
-            pending += expr.items
-        else:
-            yield expr
-
-
-def _updates(expr: Expr, parameter: str) -> bool:
-    """Whether a returned expression is a new value of a parameter."""
-    match expr:
-        case Name(id=name):
-            return name == parameter or name in (f"new_{parameter}", f"next_{parameter}", f"updated_{parameter}")
-        case Binary(left=left, right=right):
-            return any(isinstance(e, Name) and e.id == parameter for e in (left, right))
-        case Call(func=func):
-            if last_name(func) in _CARRYING:  # what the loop begins with has the structure of its result
-                carry = expr.keyword("init_val") or (expr.positional or (expr,))[-1]
-                return isinstance(carry, Name) and carry.id == parameter
-            if last_name(func) not in _COPYING:
-                return False
-            start = root(func)
-            if isinstance(start, Name) and start.id == parameter and isinstance(func, Attribute):
-                return True
-            return any(isinstance(a, Name) and a.id == parameter for a in expr.positional)
-    return False
-
-
 def _aliased_problem(alias: _Alias, path: str, name: str) -> Problem:
     one, other = alias.fields
     way_out = f"give `{other}` a copy: `jax.tree.map(jnp.copy, ...)`"
@@ -423,6 +335,22 @@ def _problem_of_list(kept: str, put: Expr, path: str, event: Cross, name: str) -
         ),
         reason="the buffers of a donated argument are used for the results, and its arrays are deleted",
         help=f"{way_out}, or do not donate `{path}`",
+        subject=_SUBJECT,
+        fix=_keeping(event),
+    )
+
+
+def _problem_of_caller(read: Expr, path: str, code: CodeRead, event: Cross, name: str) -> Problem:
+    helper, what = "this function" if code.function is None else f"`{code.function.name}`", dotted(read) or "this"
+    way_out = f"use what {helper} returns, or do not donate `{path}`"
+    return Problem(
+        at=read.at,
+        message=(
+            f"`{what}`{_of_class(event)} is used again after {helper} has donated it to `{name}`: its arrays are"
+            f" deleted; {way_out}"
+        ),
+        reason="the buffers of a donated argument are used for the results, and its arrays are deleted",
+        help=way_out,
         subject=_SUBJECT,
         fix=_keeping(event),
     )
@@ -461,7 +389,7 @@ def _binding(path: str, call: Call, event: Cross, code: CodeRead) -> Proposal | 
     parameter, function = event.parameter, event.function
     if parameter is None or function is None:
         return None
-    fix = binding_result(path, call, function, code, lambda expr: _updates(expr, parameter))
+    fix = binding_result(path, call, function, code, lambda expr: updates(expr, parameter))
     if fix is None and any(isinstance(s, Do) and s.value is call for s in code.statements):
         return None  # to let it run would hide that the update is lost
     return _keeping(event) if fix is None else replace(fix, otherwise=_keeping(event))
