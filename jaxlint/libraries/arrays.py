@@ -191,6 +191,8 @@ ARRAY_METHODS = frozenset(
 )
 #: Methods of jax arrays that reduce to one element unless an axis is given.
 ARRAY_REDUCTIONS = frozenset("sum mean min max prod all any std var argmax argmin".split())
+#: What methods of the same names take that are those of tensors: such a call says that the receiver is no array.
+TENSOR_OPTIONS = frozenset("dim dims keepdim unbiased memory_format non_blocking".split())
 #: Attributes of arrays that are arrays.
 ARRAY_ATTRIBUTES = frozenset({"T", "mT", "real", "imag"})
 #: Functions that ask their first argument for nothing but its shape and dtype.
