@@ -25,7 +25,8 @@ from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Name
 
-_OPTIMIZER = "an optimizer"
+#: What `init` of these returns has a name of its own, which says more than an annotation that names the whole.
+_INITIALIZED = {"an optimizer": "state", "a linen module": "params"}
 #: What JAX takes in the place of what an annotation names.
 _OTHERS = frozenset({"NoneType", "int", "float", "bool", "complex"})
 
@@ -233,8 +234,8 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     default = evaluator.static(field.default) if field.default is not None else UNKNOWN
     if what.endswith(FUNCTION) and not (is_function(default) or _is_set_to_function(field, cls, evaluator)):
         return None
-    if what.endswith(_OPTIMIZER) and "state" in field.name:
-        return None  # what `init` of an optimizer returns, whatever the annotation says
+    if any(what.endswith(kind) and name in field.name for kind, name in _INITIALIZED.items()):
+        return None
     if any(field.name in {f.name for f in one.static_fields} for one in evaluator.model.subclasses(cls)):
         return None  # which may be what comes
     if default == NONE or is_given(_OTHERS, field, cls, evaluator):
