@@ -26,6 +26,7 @@ from jaxlint.rules.analyses.instances.methods import is_overridden
 from jaxlint.rules.analyses.under_trace.static_uses import (
     ERRORS,
     INSTEAD,
+    NUMPY_SHAPE,
     SHAPE,
     StaticUses,
     Use,
@@ -253,7 +254,7 @@ class _Reader:
                 yield use, leaf, use.at, ""
         for use in StaticUses(lambda e: shape(e) is not None, kind_of, name_of, bound).of(body) if shapes else ():
             leaf = shape(use.expr)
-            if leaf is not None and use.how == SHAPE:
+            if leaf is not None and use.how in (SHAPE, NUMPY_SHAPE):
                 yield use, leaf, use.at, ""
         if depth < _MAX_DEPTH:
             for part in parts:

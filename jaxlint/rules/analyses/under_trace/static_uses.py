@@ -28,6 +28,7 @@ from jaxlint.syntax.expressions import (
     children,
     dotted,
     is_slice,
+    items_of,
     last_name,
 )
 from jaxlint.syntax.statements import (
@@ -44,7 +45,7 @@ from jaxlint.syntax.statements import (
     parts,
 )
 
-TRUTH, COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, LEAST = (
+TRUTH, COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, LEAST, NUMPY, NUMPY_SHAPE = (
     "in a condition",
     "for the number of turns",
     "in a shape",
@@ -57,6 +58,8 @@ TRUTH, COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, 
     "as an axis",
     "for the number of keys",
     "in a comparison",
+    "for a function of numpy",
+    "in the shape of an array of numpy",
 )
 #: What is raised for each (jax 0.10.2).
 ERRORS = {
@@ -72,6 +75,8 @@ ERRORS = {
     AXIS: "TypeError or ValueError (an axis must be a Python integer)",
     KEYS: "TypeError (it is part of a shape)",
     LEAST: "TracerBoolConversionError",
+    NUMPY: "TracerArrayConversionError",
+    NUMPY_SHAPE: "TracerIntegerConversionError or TypeError",
 }
 #: What does the same with a value that changes all the time.
 INSTEAD = {
@@ -82,6 +87,7 @@ INSTEAD = {
     KEY: "use `jax.lax.switch`",
     CONVERSION: "compute with the array itself",
     LEAST: "use `jnp.minimum` or `jnp.maximum`",
+    NUMPY: "use `jax.numpy`",
 }
 #: Functions of `jax.numpy` and `jax.random` that take a shape or a number of elements: where, and by which keywords.
 _SHAPED = {
@@ -89,15 +95,21 @@ _SHAPED = {
     **dict.fromkeys(("eye", "identity", "arange"), (0, "N")),
     **dict.fromkeys(("reshape", "broadcast_to"), (1, "shape")),
     **dict.fromkeys(("normal", "uniform", "exponential", "gumbel", "laplace", "randint"), (1, "shape")),
-    "bernoulli": (2, "shape"),
-    "categorical": (3, "shape"),
+    **dict.fromkeys(("rademacher", "cauchy", "bits"), (1, "shape")),
+    **dict.fromkeys(("bernoulli", "gamma", "poisson"), (2, "shape")),
+    **dict.fromkeys(("categorical", "truncated_normal"), (3, "shape")),
     "dynamic_slice": (2, "slice_sizes"),
     "tile": (1, "reps"),
     "tri": (0, "N"),
     "one_hot": (1, "num_classes"),
     "top_k": (1, "k"),
 }
-_RANDOM = frozenset("normal uniform exponential gumbel laplace randint bernoulli categorical".split())
+_RANDOM = frozenset(
+    """normal uniform exponential gumbel laplace randint bernoulli categorical rademacher cauchy bits gamma poisson
+    truncated_normal""".split()
+)
+#: Those that numpy has, too.
+_SHAPED_BY_NUMPY = frozenset("zeros ones empty full eye identity".split())
 #: Functions that convert an argument to a number of Python, or take it for the number of what they make: where, by
 #: which keyword, and what for.
 _NUMBERS = {
@@ -108,7 +120,17 @@ _NUMBERS = {
         (f"math.{n}" for n in "sqrt log log2 log10 exp sin cos tan ceil floor".split()), (0, "", CONVERSION)
     ),
     **dict.fromkeys(("jax.numpy.nonzero", "jax.numpy.argwhere"), (9, "size", NUMBER)),
+    **dict.fromkeys((f"jax.numpy.{name}_indices" for name in ("triu", "tril", "diag")), (0, "n", NUMBER)),
+    **dict.fromkeys((f"jax.numpy.fft.{name}" for name in ("fftfreq", "rfftfreq")), (0, "n", NUMBER)),
+    **dict.fromkeys((f"jax.numpy.{name}" for name in ("hanning", "hamming", "blackman")), (0, "M", NUMBER)),
+    "jax.numpy.pad": (1, "pad_width", NUMBER),
     "jax.numpy.repeat": (1, "repeats", NUMBER),
+    **dict.fromkeys(
+        (f"numpy.{n}" for n in "sqrt log log2 log10 exp sin cos tan ceil floor arange".split()), (0, "", NUMPY)
+    ),
+    **dict.fromkeys((f"numpy.{name}" for name in ("hanning", "hamming", "blackman")), (0, "M", NUMPY)),
+    "numpy.linspace": (2, "num", LENGTH),
+    "numpy.repeat": (1, "repeats", NUMPY),
     "jax.numpy.bincount": (9, "length", NUMBER),
     "jax.numpy.expand_dims": (1, "axis", AXIS),
     "jax.lax.iota": (1, "size", SHAPE),
@@ -286,7 +308,8 @@ class StaticUses:
             place, keyword, how = _NUMBERS[name]
             number = positional[place] if place < len(positional) else call.keyword(keyword)
             if number is not None and call.keyword("total_repeat_length") is None:
-                self._use(number, how, takes_arrays=name in _TAKING_ARRAYS)
+                for part in (part for item in items_of(number) for part in items_of(item)):
+                    self._use(part, how, takes_arrays=name in _TAKING_ARRAYS)
         elif last in _SHAPED and module in ("jax.numpy", "jax.random", "jax.nn", "jax.lax"):
             index, keyword = _SHAPED[last]
             if (last in _RANDOM) is (module == "jax.random"):
@@ -295,10 +318,12 @@ class StaticUses:
                     for part in positional:
                         self._use(part, NUMBER)
                 elif shape is not None:
-                    self._shape(shape)
+                    self._shape(shape, SHAPE)
+        elif module == "numpy" and last in _SHAPED_BY_NUMPY:
+            self._shape(positional[0] if positional else call.keyword(_SHAPED[last][1]), NUMPY_SHAPE)
         elif isinstance(call.func, Attribute) and call.func.attr == "reshape" and not name:
             for part in positional:
-                self._shape(part)
+                self._shape(part, SHAPE)
         elif isinstance(call.func, Attribute) and call.func.attr == "item" and not positional:
             self._use(call.func.value, CONVERSION)
         axis = call.keyword("axis") if module in _WITH_AXIS else None
@@ -309,19 +334,19 @@ class StaticUses:
         """The use of the first traced number of those of which Python looks for the least or greatest."""
         any(self._use(number, LEAST) for number in numbers)
 
-    def _shape(self, shape: Expr) -> None:
+    def _shape(self, shape: Expr | None, how: str) -> None:
         """The uses in what is given for a shape."""
         match shape:
             case Name(id=name) if isinstance(self._bound.get(name), (Display, Binary)):
-                self._shape(self._bound[name])
+                self._shape(self._bound[name], how)
             case Display(items=items):
                 for part in items:
-                    self._use(part, SHAPE)
+                    self._use(part, how)
             case Binary(op="+", left=left, right=right) if isinstance(left, Display) or isinstance(right, Display):
-                self._shape(left)
-                self._shape(right)
-            case _:
-                self._use(shape, SHAPE)
+                self._shape(left, how)
+                self._shape(right, how)
+            case _ if shape is not None:
+                self._use(shape, how)
 
     def _item(self, held: Expr, index: Expr) -> None:
         parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
