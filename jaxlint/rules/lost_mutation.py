@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
@@ -28,7 +28,19 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none, last_name
-from jaxlint.syntax.statements import Assign, Body, If, Return, all_parts, bound_names, own_parts, parts, walk
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    FunctionDefinition,
+    If,
+    Return,
+    all_parts,
+    assigned_names,
+    bound_names,
+    own_parts,
+    parts,
+    walk,
+)
 
 #: Attributes that are meant to be written while tracing: the structure of what is traced is the same at every call.
 _ABOUT_TRACING = ("trac", "compil", "jitted", "treedef", "tree_def", "unravel", "unflatten")
@@ -126,12 +138,10 @@ class LostMutation(BodyRule):
         function = code.function
         if function is None or function.is_generator or function.is_async:
             return
+        if function.acts and len(code.place.functions) > 1:
+            yield from self._closed_over(code, evaluator)
         applied = [a for a in code.applied if a.transform.rebuilds]
-        if not applied or any(a.transform.propagates for a in code.applied):
-            return
-        if evaluator.calls.transformed.is_wrapped(function, code.place.module):
-            return
-        if all(a.transform.kind is Kind.JIT for a in applied) and may_run_uncompiled(code.place.module.source):
+        if not applied or _is_spared(function, code.applied, code, evaluator):
             return
         changes = mutations(code, evaluator)
         if not changes:
@@ -162,6 +172,41 @@ class LostMutation(BodyRule):
             if all(one.transform.kind is Kind.JIT for one in code.applied):
                 fix = returning_also(slot.root, code.place, function, code.body, evaluator)
             yield _lost(mutation, slot.root, function, first, fix)
+
+    def _closed_over(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a function changes of an argument of the transformed function in which it stands."""
+        *_, outer, function = code.place.functions
+        if any(a.transform.kind in _TRACED_RARELY for a in code.applied):
+            return  # it runs once for many turns, which is said
+        around = code.place.applied(outer)
+        applied = [a for a in around if a.transform.rebuilds]
+        rebuilt = rebuilt_parameters(outer, applied) - {p.name for p in function.parameters} - code.contents.bound
+        changes = mutations(code, evaluator) if rebuilt else []
+        for mutation in changes:
+            owner, slot = mutation.owner, mutation.slot
+            if slot.root not in rebuilt or owner is None or not owner.is_pytree or owner.framework.is_stateful:
+                continue
+            body = evaluator.calls.body_of(FunctionSymbol(code.place.module, outer)) or ()
+            if slot.root in assigned_names(body) or _is_spared(outer, around, code, evaluator):
+                continue
+            rest = tuple(s for s in body if not (isinstance(s, FunctionDefinition) and s.name == function.name))
+            uses = [Changed(slot, mutation.at, one) for one in (code.body, rest)]
+            if not any(c.is_read() or c.is_handed_on() for c in uses) and not _is_put_back(slot, function, code.body):
+                yield _lost(mutation, slot.root, outer, applied[0], None, inside=function)
+
+
+def _is_spared(function: Function, applied: Sequence[Applied], code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a function need not get copies after all: something unknown is around it, or it may run uncompiled."""
+    is_compiled = True
+    for one in applied:
+        transform = one.transform
+        if transform.propagates:
+            return True
+        is_compiled = is_compiled and (transform.kind is Kind.JIT or not transform.rebuilds)
+    module = code.place.module
+    return evaluator.calls.transformed.is_wrapped(function, module) or (
+        is_compiled and may_run_uncompiled(module.source)
+    )
 
 
 def _where_tracing_is_tested(body: Body) -> Iterator[int]:
@@ -249,12 +294,20 @@ def _is_looked_for(mutation: Mutation, slot: Slot, function: Function, code: Cod
     return is_missed(function, slot, code.place, evaluator)
 
 
-def _lost(mutation: Mutation, root: str, function: Function, applied: Applied, fix: Proposal | None) -> Problem:
-    """The problem of an argument that is changed and not returned."""
+def _lost(
+    mutation: Mutation,
+    root: str,
+    function: Function,
+    applied: Applied,
+    fix: Proposal | None,
+    inside: Function | None = None,
+) -> Problem:
+    """The problem of an argument that is changed, perhaps by a function `inside`, and not returned."""
+    where = f"`{function.name}`" if inside is None else f"`{inside.name}`, a function of `{function.name}`"
     return Problem(
         at=mutation.at,
         message=(
-            f"{mutation.text} is changed in `{function.name}`, which `{applied.transform.name}` transforms, and"
+            f"{mutation.text} is changed in {where}, which `{applied.transform.name}` transforms, and"
             f" `{root}` is not returned: the change is lost; return `{root}` and let the caller rebind it"
         ),
         reason="the function gets a copy of its arguments, rebuilt from their leaves; only what it returns comes back",
