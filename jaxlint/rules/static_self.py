@@ -9,19 +9,29 @@ from msgspec.structs import replace
 from jaxlint.cst.changes import Change, DropOption, Proposal
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import Event, Transformed
+from jaxlint.infer.evaluating.events import AssignAttribute, Event, Transformed
 from jaxlint.infer.known.values import is_classmethod
 from jaxlint.infer.transforms.applied import Applied
-from jaxlint.project.resolution import ClassSymbol
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given_again, reads
+from jaxlint.rules.analyses.changes.set_between import called_around
+from jaxlint.rules.analyses.changes.stale import (
+    FORGETTING,
+    changing_method,
+    forgets,
+    initialised,
+    is_given_again,
+    reads,
+)
 from jaxlint.rules.analyses.fields.hashing import array_field, unhashable_instance
 from jaxlint.rules.analyses.fixes.decorating import freezing
 from jaxlint.rules.analyses.instances.instantiated import constructing_units
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, last_name
+from jaxlint.syntax.statements import all_parts
 
 
 class StaticSelf(ClassRule, EventRule):
@@ -30,7 +40,8 @@ class StaticSelf(ClassRule, EventRule):
 
     Finds methods that are compiled with `self` as a static argument (`static_argnums=0`, `static_argnames="self"`)
     where that cannot work: in a class whose instances cannot be hashed, because they hold arrays or compare by value;
-    and in a class that changes an attribute later which the compiled method reads.
+    and in a class that changes an attribute later which the compiled method reads, or of which other code sets such an
+    attribute between two calls.
 
     ## Why is this bad?
 
@@ -105,11 +116,14 @@ class StaticSelf(ClassRule, EventRule):
     group = "transformations"
     since = "0.1.0"
     all_classes = True
-    events = (Transformed,)
+    events = (Transformed, AssignAttribute)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at `jax.jit(Class.method, static_argnums=0)`."""
-        assert isinstance(event, Transformed)
+        """Look at `jax.jit(Class.method, static_argnums=0)`, and at attributes that are set outside of their class."""
+        if isinstance(event, AssignAttribute):
+            yield from _set_outside(event, evaluator)
+        if not isinstance(event, Transformed):
+            return
         method, module = event.function, event.module
         if method is None or module is None or method.owner is None or event.applied.is_decorator:
             return
@@ -135,6 +149,32 @@ class StaticSelf(ClassRule, EventRule):
                 yield replace(problem, fix=_decorator_fix(method, cls, Applicability.SAFE, evaluator))
             elif hashes_identity(cls):
                 yield from _stale(method, cls, evaluator)
+
+
+def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Problem]:
+    """The problem of an attribute that is set between two calls of a compiled method which reads it."""
+    cls, attr, place = event.receiver.cls, event.attr, event.place
+    function, path = place.function, event.receiver_text
+    if event.on_self or path is None or function is None or event.alternatives or place.applied(function):
+        return
+    own = {method.name: method for one in reversed(cls.mro) for method in own_methods(one)}
+    compiled = [method for method in own.values() if method.decorators and _holds_self_static(method, cls, evaluator)]
+    names = {method.name for method in compiled if attr in reads(run_by(method, cls).values(), cls)}
+    if not names or not hashes_identity(cls) or forgets(cls):
+        return
+    body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
+    called = called_around(event.at, path, names, body)
+    if called is None or any(last_name(part) in FORGETTING for part in all_parts(body) if isinstance(part, Attribute)):
+        return
+    yield Problem(
+        at=event.at,
+        message=(
+            f"`{attr}` of `{cls.name}` is set between two calls of `{called}`, which holds its `self` static: the"
+            f" second one still computes with the old value; pass `{attr}` as an argument"
+        ),
+        reason="an instance without `__eq__` is hashed by identity, which stays the same when an attribute changes",
+        help=f"pass `{attr}` as an argument, or register `{cls.name}` as a pytree and drop the static argument",
+    )
 
 
 def _unhashable(at: object, method: Function, cls: PytreeClass, evaluator: Evaluator) -> Problem | None:

@@ -36,7 +36,7 @@ _COMPOSING = frozenset(
     for name in ("add", "sub", "mul", "matmul", "truediv", "or", "and")
 )
 #: Calls that throw compiled programs away.
-_FORGETTING = frozenset({"clear_cache", "_clear_cache", "clear_caches", "clear_backends"})
+FORGETTING = frozenset({"clear_cache", "_clear_cache", "clear_caches", "clear_backends"})
 
 
 def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
@@ -226,7 +226,7 @@ def is_own_alone(attr: str, method: Function, cls: PytreeClass) -> bool:
 def forgets(cls: PytreeClass) -> bool:
     """Whether a module of the class throws compiled programs away, which may be done after each change."""
     modules = {ancestor.module.path: ancestor.module for ancestor in cls.mro}
-    return any(not unit.calls.isdisjoint(_FORGETTING) for module in modules.values() for unit in module.outline.units)
+    return any(not unit.calls.isdisjoint(FORGETTING) for module in modules.values() for unit in module.outline.units)
 
 
 def called_in_construction(cls: PytreeClass) -> set[str]:

@@ -1,0 +1,63 @@
+"""Attributes that code outside of a class sets between two calls of a method of the same instance."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from jaxlint.infer.bodies.slots import changed_by
+from jaxlint.syntax.expressions import Attribute, Call, dotted, last_name
+from jaxlint.syntax.statements import (
+    Body,
+    For,
+    Jump,
+    Return,
+    Statement,
+    While,
+    all_parts,
+    blocks,
+    bound_by,
+    bound_names,
+    walk,
+)
+
+
+def called_around(at: object, path: str, methods: Collection[str], body: Body) -> str | None:
+    """The method of what a path stands for that runs before an attribute of that is set at a place, and after that.
+
+    That is in the same block, or in a loop around both; nothing else may be bound to the path meanwhile.
+    """
+    for index, statement in enumerate(body):
+        if _sets(statement, at):
+            first = next((i for i, s in enumerate(body[:index]) if _called(path, methods, (s,))), None)
+            is_same = first is not None and not _binds(path, body[first:])
+            return _called(path, methods, body[index + 1 :]) if is_same else None
+        block = next((one for one in blocks(statement) if any(_sets(s, at) for s in walk(one, nested=False))), None)
+        if block is not None:
+            found = called_around(at, path, methods, block)
+            if found is None and isinstance(statement, (For, While)) and not _binds(path, (statement,)):
+                leaves = any(isinstance(s, (Return, Jump)) for s in walk(block, nested=False))
+                found = None if leaves else _called(path, methods, block)
+            return found
+    return None
+
+
+def _sets(statement: Statement, at: object) -> bool:
+    return any(place is at for place, _ in changed_by(statement))
+
+
+def _called(path: str, methods: Collection[str], body: Body) -> str | None:
+    """The first of some methods of what a path stands for that is called in a body."""
+    for part in all_parts(body, nested=False):
+        if isinstance(part, Call) and isinstance(part.func, Attribute) and last_name(part.func) in methods:
+            if dotted(part.func.value) == path:
+                return part.func.attr
+    return None
+
+
+def _binds(path: str, body: Body) -> bool:
+    """Whether a body gives a path, or the variable with which it begins, another value."""
+    start = path.partition(".")[0]
+    return any(
+        start in bound_names(s) or any(dotted(target) == path for target in bound_by(s))
+        for s in walk(body, nested=False)
+    )
