@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from jaxlint.infer.choosing.given import is_plain
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.preparing import only_prepares, refuses_again
@@ -25,7 +27,7 @@ from jaxlint.syntax.expressions import (
     is_none,
     last_name,
 )
-from jaxlint.syntax.statements import Body, If, Return, all_parts, parts, walk
+from jaxlint.syntax.statements import Assign, Body, If, Return, all_parts, bound_names, parts, walk
 
 #: Methods that run before an instance is used.
 _PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
@@ -37,6 +39,8 @@ _COMPOSING = frozenset(
 )
 #: Calls that throw compiled programs away.
 FORGETTING = frozenset({"clear_cache", "_clear_cache", "clear_caches", "clear_backends"})
+#: Calls that put an array elsewhere: on another device, or into another library.
+_MOVING = frozenset({"device_put", "asarray", "ascontiguousarray"})
 
 
 def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
@@ -138,8 +142,11 @@ def changing_method(
     `self.attr = None` lets go of what is not needed any more, and what the traced methods return as it is changes
     nothing: `self.w, self.grid = self.train()`; neither does a move to a device, nor anything where they read it in
     place of an argument only, nor what is only done before the compiled method (the first of `inside`) is called.
+    What they assign themselves is theirs to keep right.
     """
     compiled = next(iter(inside.values()))
+    if any(assignment.attr == attr for function in inside.values() for assignment in function.self_assignments):
+        return None
     passing = {*inside, *called_in_construction(cls), *_COMPOSING}
     for ancestor in cls.mro:
         for function in own_methods(ancestor):
@@ -147,7 +154,7 @@ def changing_method(
             if name not in passing and not is_preparing(name):
                 own = f"{function.self_name}.{attr}"
                 assigned = [a.value for a in function.self_assignments if a.attr == attr and not is_none(a.value)]
-                given = [value for value in assigned if value is None or dotted(_moved(value)) != own]
+                given = [v for v in assigned if v is None or not _is_moved(v, own, ancestor.module, evaluator)]
                 if not given or _puts_back(given, attr, function):
                     continue
                 if any(_gives_back(value, attr, inside) for value in given):
@@ -160,10 +167,27 @@ def changing_method(
     return None
 
 
-def _moved(value: Expr) -> Expr:
-    """What is put on a device, which has the same value there."""
-    is_moved = isinstance(value, Call) and last_name(value.func) == "device_put" and bool(value.positional)
-    return value.positional[0] if is_moved and isinstance(value, Call) else value
+def _is_moved(value: Expr, own: str, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a value is what stands at `own`, or that moved: the same numbers, on a device or in another library.
+
+    A function of the project does so that returns what it is given, and assigns nothing to that but that moved, as far
+    as can be seen.
+    """
+    if not isinstance(value, Call):
+        return dotted(value) == own
+    if last_name(value.func) in _MOVING:
+        return bool(value.positional) and dotted(value.positional[0]) == own
+    if value.has_star or all(dotted(argument.value) != own for argument in value.args):
+        return False
+    symbol = evaluator.model.resolver.resolve(value.func, module)
+    if not isinstance(symbol, FunctionSymbol) or not is_plain(symbol.declaration):
+        return False
+    given, returned = value.given_to(symbol.declaration.positional), symbol.declaration.return_values[0]
+    if not isinstance(returned, Name) or returned.id not in given or dotted(given[returned.id]) != own:
+        return False
+    name = returned.id
+    binding = [s for s in walk(evaluator.calls.body_of(symbol) or ()) if name in bound_names(s)]
+    return all(isinstance(s, Assign) and _is_moved(s.value, name, symbol.module, evaluator) for s in binding)
 
 
 def is_given_again(attr: str, writer: Function, cls: PytreeClass) -> bool:
