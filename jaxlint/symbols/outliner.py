@@ -328,10 +328,11 @@ class OutlineBuilder(Scanner):
         fields, assignments, conditional = class_body(node)
         methods: dict[str, list[str]] = {}
         for name, bindings in inner.bindings.items():
-            functions = [b for b in bindings if isinstance(b, Definition) and b.kind == "function"]
-            if name in _MAKING:
-                functions = [b for b in functions if b.guard != "type_checking"]
-            if names := [b.qualname for b in functions]:
+            hidden = "type_checking" if name in _MAKING else None
+            names = [
+                b.qualname for b in bindings if isinstance(b, Definition) and b.kind == "function" and b.guard != hidden
+            ]
+            if names:
                 methods[name] = names
         arguments = [Argument(span_of(b), from_ast(b)) for b in node.bases]
         arguments += [
