@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from jaxlint.infer.bodies.expecting import is_given_error
 from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.bodies.purity import Effects
 from jaxlint.infer.calls.belied import as_shown, may_be_list, names_plain_class, takes_another
@@ -15,7 +16,7 @@ from jaxlint.infer.calls.holding import Holding, keeps_return_value
 from jaxlint.infer.calls.known_functions import GIVE_SAME, KnownFunctions
 from jaxlint.infer.calls.local_calls import LocalCalls
 from jaxlint.infer.calls.method_calls import MethodCalls
-from jaxlint.infer.calls.passing import Passed, passed_by
+from jaxlint.infer.calls.passing import Passed, after_receiver, passed_by, taking
 from jaxlint.infer.calls.stored_arguments import stored_parameters
 from jaxlint.infer.calls.tracers import handed_on
 from jaxlint.infer.evaluating.deferral import Deferral, forget_passed
@@ -42,7 +43,6 @@ from jaxlint.infer.known.values import (
     UnknownValue,
     Value,
     as_instance,
-    binds_receiver,
     holds_given,
     is_function,
     is_informative,
@@ -67,7 +67,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import AT, UPDATE_METHODS
-from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function, Parameter, names_by_position
+from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function, names_by_position
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -132,6 +132,9 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                     return result
         if last_name(call.func) in EXPECTS_ERROR and dotted(call.func) is not None:
             return self.expecting_error(call, env)
+        for arg in call.args:
+            if type(arg.value) is Lambda and is_given_error(call):
+                return self.expecting_error(call, env)
         outer, self.notes.into_jit = self.notes.into_jit, self.higher_order.is_jitted(func)
         values = Values([self.deferral.later(a.value, env) for a in call.args])
         self.notes.into_jit = outer
@@ -430,15 +433,15 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 if contradicts(value, self.return_of(function.symbol, function.receiver, {})):
                     return UNKNOWN
             if value is UNKNOWN and declaration.parameters:
-                return self.same_as_given(function.symbol, self._taking(function), passed.positional)
-            if takes_another(value, function.symbol, self._taking(function), passed.positional, self.evaluator):
+                return self.same_as_given(function.symbol, taking(function), passed.positional)
+            if takes_another(value, function.symbol, taking(function), passed.positional, self.evaluator):
                 return UNKNOWN
             return self._swept(value, function, passed) if isinstance(value, Scalar) else as_shown(value, function)
         return self._read_with(function, passed)
 
     def _swept(self, declared: Scalar, function: FunctionValue, passed: Passed) -> Value:
         """The number that a function says it returns; whether it computes that from what a loop counts."""
-        given = zip(self._taking(function), passed.positional, strict=False)
+        given = zip(taking(function), passed.positional, strict=False)
         numbers = {parameter.name: value for parameter, one in given if is_swept(value := plain(one))}
         if not numbers or not self._has_no_effect(function.symbol):
             return declared
@@ -450,24 +453,15 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         declaration, module = function.symbol.declaration, function.symbol.module
         told = [n for n, v in given.items() if isinstance(v, Scalar) or is_larger_array(v) or is_informative(v)]
         bound = {name: given[name] for name in told}
-        for name, default in passed.left_out(self._after_receiver(function)):
+        for name, default in passed.left_out(after_receiver(function)):
             if isinstance(default, Constant):
                 bound[name] = self.evaluator.static(Placed(default, module, declaration.scope))
         return self.return_of(function.symbol, function.receiver, bound)
 
-    def _taking(self, function: FunctionValue) -> list[Parameter]:
-        """The parameters that take the positional arguments of a call."""
-        return [p for p in self._after_receiver(function) if p.kind == "positional"]
-
-    def _after_receiver(self, function: FunctionValue) -> Sequence[Parameter]:
-        """The parameters of a function without the one that is its receiver."""
-        declaration = function.symbol.declaration
-        return declaration.parameters[binds_receiver(declaration, function.receiver) :]
-
     def _read_with(self, function: FunctionValue, passed: Passed) -> Value:
         """Read the body with what is passed for the parameters that have no annotation."""
         declaration = function.symbol.declaration
-        parameters = self._after_receiver(function)
+        parameters = after_receiver(function)
         bound: dict[str, Value] = {}
         positional = [p for p in parameters if p.kind == "positional"]
         for index, parameter in enumerate(positional[: len(passed.positional)]):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jaxlint.infer.evaluating.closures import Closure
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.notes import ANY_ERROR, Notes
@@ -19,9 +17,6 @@ from jaxlint.infer.transforms.transformed import TransformedFunctions
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Call, Lambda
 from jaxlint.syntax.statements import Return
-
-if TYPE_CHECKING:
-    pass
 
 _MAX_CALL_DEPTH = 6
 

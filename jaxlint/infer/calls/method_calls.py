@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from jaxlint.infer.calls.higher_order import HigherOrder
 from jaxlint.infer.calls.known_functions import full_reduction, updated
+from jaxlint.infer.calls.passing import after_receiver
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import KeywordValue
 from jaxlint.infer.evaluating.notes import Notes, keyword_values
@@ -27,7 +28,6 @@ from jaxlint.infer.known.values import (
     UnknownValue,
     Value,
     as_instance,
-    binds_receiver,
     element_of,
     join,
     joined,
@@ -120,8 +120,7 @@ class MethodCalls:
 
     def _passed_instances(self, func: FunctionValue, call: Call, values: Values) -> dict[str, PytreeClass]:
         """The classes of the instances that a call passes for parameters without annotation."""
-        declaration = func.symbol.declaration
-        own = declaration.parameters[binds_receiver(declaration, func.receiver) :]
+        own = after_receiver(func)
         bare = [(p.name, index) for index, p in enumerate(own[: len(call.positional)]) if p.annotation is None]
         given = ((name, as_instance(values[index])) for name, index in bare)
         return {name: instance.cls for name, instance in given if instance is not None}

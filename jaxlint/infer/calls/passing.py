@@ -7,7 +7,17 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from jaxlint.infer.known.deferred import Held, Values, known
-from jaxlint.infer.known.values import UNKNOWN, Container, Value, dict_of, known_entries, plain, slice_of
+from jaxlint.infer.known.values import (
+    UNKNOWN,
+    Container,
+    FunctionValue,
+    Value,
+    binds_receiver,
+    dict_of,
+    known_entries,
+    plain,
+    slice_of,
+)
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.libraries.transforms import Kind
 from jaxlint.symbols.outline import Parameter, names_by_position
@@ -86,3 +96,14 @@ def _items(value: Value) -> tuple[Value, ...] | None:
     """The items of a tuple or list whose number is known."""
     value = plain(value)
     return value.items if isinstance(value, Container) and value.kind in ("tuple", "list") else None
+
+
+def after_receiver(function: FunctionValue) -> Sequence[Parameter]:
+    """The parameters of a function without the one that is its receiver."""
+    declaration = function.symbol.declaration
+    return declaration.parameters[binds_receiver(declaration, function.receiver) :]
+
+
+def taking(function: FunctionValue) -> list[Parameter]:
+    """The parameters that take the positional arguments of a call."""
+    return [p for p in after_receiver(function) if p.kind == "positional"]
