@@ -23,7 +23,7 @@ from jaxlint.rules.analyses.bodies.changed_fields import changed_fields
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import TRAITS, Function
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Lambda, Name, dotted, last_name
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Annotate,
@@ -452,9 +452,9 @@ def _bound_in(name: str, statement: Statement) -> Iterator[Statement]:
 def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], code: CodeRead) -> Iterator[Problem]:
     """The problem of a parameter that is not read, where what is passed for it is taken from around the function."""
     parameter = next(iter(one.function.positional), "_")
-    if parameter.startswith("_"):
-        return
-    if next(reads(one.body, parameter), None) is not None or parameter in own_names(one.body):
+    weighed = set(_penalised(one.body))
+    read = list(reads(one.body, parameter))
+    if any(id(part) not in weighed for part in read) or parameter in own_names(one.body) or parameter.startswith("_"):
         return
     for call in _gradient_calls(one, code.body):
         given = call.positional[0] if call.positional else None
@@ -462,21 +462,33 @@ def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], code: CodeR
         root = (path or "").partition(".")[0]
         if path is None or root not in classes or is_own(root, one.params, one.body):
             continue
-        captured = [part for part in all_parts(one.body) if dotted(part) == path]
+        captured = [part for part in all_parts(one.body) if dotted(part) == path and id(part) not in weighed]
         if captured:
             changes = tuple(Rewrite(part.at, parameter) for part in captured)
             way_out = f"read `{parameter}` instead of `{path}`"
+            what = "only weighs" if read else "does not read"
+            outcome = "no gradient is that of the result" if read else "all gradients are zero"
             yield Problem(
                 at=captured[0].at,
                 message=(
-                    f"`{one.function.name}` does not read its parameter `{parameter}`, but takes `{path}` of the"
-                    f" `{classes[root].name}` from around it: all gradients are zero; {way_out}"
+                    f"`{one.function.name}` {what} its parameter `{parameter}`, but takes `{path}` of the"
+                    f" `{classes[root].name}` from around it: {outcome}; {way_out}"
                 ),
                 reason="a derivative only sees what comes in through the parameter",
                 help=way_out,
                 fix=Proposal(f"Read `{parameter}`", Applicability.UNSAFE, changes),
             )
             return
+
+
+def _penalised(body: Body) -> Iterator[int]:
+    """The trees, by identity, of which a body adds up what it makes of each leaf, as for weight decay."""
+    for part in all_parts(body):
+        match part:
+            case Call(func=Name(id="sum"), positional=(Comprehension(clauses=(one,)),)):
+                leaves = one.iterable
+                if isinstance(leaves, Call) and last_name(leaves.func) in ("leaves", "tree_leaves"):
+                    yield from map(id, leaves.positional[:1])
 
 
 def _gradient_calls(one: _Inner, body: Body) -> Iterator[Call]:
