@@ -13,6 +13,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, Construct, Event, Replace
 from jaxlint.infer.known.values import Array, Choice, Container, Instance, Scalar, Value, arrays_in, plain
 from jaxlint.infer.reading.creation import unannotated_field_calls
+from jaxlint.libraries.arrays import is_shaped
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
@@ -185,8 +186,8 @@ def _is_written_out(expr: Expr, cls: PytreeClass | None) -> bool:
             return _is_written_out(left, cls) and _is_written_out(right, cls)
         case Display(kind="list" | "tuple", items=items):
             return bool(items) and all(_is_written_out(item, cls) for item in items)
-        case Call(args=(Argument(value=Display() as table), *_)):
-            return _is_written_out(table, cls)
+        case Call(func=func, args=(Argument(value=Display() as table), *_)):
+            return not is_shaped(last_name(func) or "") and _is_written_out(table, cls)
         case Call(func=func, positional=(_, *_) as given) if last_name(func) in _COMPUTED:
             return all(_is_written_out(one, cls) for one in given)
     return is_number(expr)
