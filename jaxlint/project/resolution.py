@@ -207,10 +207,14 @@ class Resolver:
         return self._meant_by(bindings[: bindings.index(symbol.assignment)], value, symbol.module, scope)
 
     def base(self, expr: Expr, declaration: Class, module: Module) -> Symbol:
-        """What the base of a class means: what its name is bound to before the class, which may bind it anew."""
+        """What the base of a class means: what its name is bound to before the class, which may bind it anew.
+
+        Where imports stand is not known: they are taken to come before.
+        """
         scope = module.outline.scopes.get(declaration.scope)
-        bindings = scope.bindings.get(_head(expr), []) if scope is not None else []
-        later = [b for b in bindings if _is_later(b, declaration, module)]
+        head = expr.id if type(expr) is Name else _head(expr)  # asked of all bases
+        bindings = scope.bindings.get(head, []) if scope is not None else []
+        later = [b for b in bindings if type(b) is not Import and _is_later(b, declaration, module)]
         if scope is None or not later:
             return self.resolve(expr, module, declaration.scope)
         is_repeated = any(later.count(b) > 1 for b in later)  # of two classes of one name, the first is not kept
@@ -422,11 +426,10 @@ def _head(expr: Expr) -> str:
 
 def _is_later(binding: Binding, declaration: Class, module: Module) -> bool:
     """Whether a name is bound by the declaration of a class, or below it; of imports that is not known."""
-    if isinstance(binding, Import):
-        return False
+    at: Span | None = None
     if isinstance(binding, Assignment):
-        at: Span | None = binding.at
-    else:
+        at = binding.at
+    elif isinstance(binding, Definition):
         found = module.outline.classes.get(binding.qualname) or module.outline.functions.get(binding.qualname)
         at = None if found is None else found.at
     return at is not None and (at.row, at.column) >= (declaration.at.row, declaration.at.column)

@@ -223,8 +223,9 @@ class MethodCalls:
                 env.values[name] = value
 
     def _array_method(self, array: Array, name: str, call: Call) -> Value:
-        if any(argument.keyword in arrays.TENSOR_OPTIONS for argument in call.args):
-            return UNKNOWN  # whatever its annotation says
+        for argument in call.args:
+            if argument.keyword in arrays.TENSOR_OPTIONS:
+                return UNKNOWN  # whatever its annotation says
         if name in arrays.ARRAY_REDUCTIONS:
             if array.library == "numpy":
                 return UNKNOWN  # a number, if there is no other axis
