@@ -27,7 +27,18 @@ from jaxlint.syntax.expressions import (
     is_none,
     last_name,
 )
-from jaxlint.syntax.statements import Assign, Body, If, Return, all_parts, bound_names, parts, walk
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    If,
+    Return,
+    all_parts,
+    bound_names,
+    own_parts,
+    parts,
+    targets_of,
+    walk,
+)
 
 #: Methods that run before an instance is used.
 _PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
@@ -142,10 +153,10 @@ def changing_method(
     `self.attr = None` lets go of what is not needed any more, and what the traced methods return as it is changes
     nothing: `self.w, self.grid = self.train()`; neither does a move to a device, nor anything where they read it in
     place of an argument only, nor what is only done before the compiled method (the first of `inside`) is called.
-    What they assign themselves is theirs to keep right.
+    What they assign themselves before they read it is that of today.
     """
     compiled = next(iter(inside.values()))
-    if any(assignment.attr == attr for function in inside.values() for assignment in function.self_assignments):
+    if any(_sets_first(attr, function, cls, evaluator) for function in inside.values()):
         return None
     passing = {*inside, *called_in_construction(cls), *_COMPOSING}
     for ancestor in cls.mro:
@@ -165,6 +176,21 @@ def changing_method(
                     same = _may_stand_in(attr, inside, cls, evaluator) or _may_only_apply(attr, inside, cls, evaluator)
                     return None if same else function
     return None
+
+
+def _sets_first(attr: str, function: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a method assigns an attribute before it reads it, or may do so where its body is not to be seen."""
+    found = cls.method(function.name)
+    if found is None or all(assignment.attr != attr for assignment in function.self_assignments):
+        return False
+    own = f"{function.self_name}.{attr}"
+    for statement in walk(evaluator.calls.body_of(FunctionSymbol(found[0].module, function)) or ()):
+        targets = [item for t in targets_of(statement) for item in (t.items if isinstance(t, Display) else (t,))]
+        if any(dotted(target) == own for target in targets):
+            return True
+        if any(dotted(part) == own for part in own_parts(statement)):
+            return False
+    return True
 
 
 def _is_moved(value: Expr, own: str, module: Module, evaluator: Evaluator) -> bool:
