@@ -28,6 +28,7 @@ from jaxlint.syntax.statements import (
     Assign,
     Body,
     Return,
+    With,
     all_parts,
     bound_by,
     bound_once,
@@ -125,8 +126,14 @@ class TracedStaticValue(BodyRule):
             return
         if traced:
             computed = _Computed(function, traced, code, evaluator)
-            transform = (abstracting(code.applied) or code.applied)[0].transform.name
-            found = [one for one in given if computed.is_traced(one.expr, one.value, one.field, one.cls)]
+            inside = abstracting(code.applied)
+            transform = (inside or code.applied)[0].transform.name
+            found = [
+                one
+                for one in given
+                if computed.is_traced(one.expr, one.value, one.field, one.cls)
+                or (inside and _is_reduced(one, code.body))
+            ]
             where = f"`{function.name}` (`{transform}`)"
         else:
             found = [one for one in given if _is_reduced(one, code.body)]
@@ -169,7 +176,13 @@ def _is_reduced(given: _Static, body: Body) -> bool:
     if not isinstance(found, Array) or found.library != "jax" or found.single is not True or found.declared:
         return False
     expr = looked_up(given.expr, bound_once(body)) if isinstance(given.expr, Name) else given.expr
-    return isinstance(expr, Call) and last_name(expr.func) in ARRAY_REDUCTIONS
+    return isinstance(expr, Call) and last_name(expr.func) in ARRAY_REDUCTIONS and not _is_computed_at_once(body)
+
+
+def _is_computed_at_once(body: Body) -> bool:
+    """Whether a body has jax compute something while it traces: `with jax.ensure_compile_time_eval():`."""
+    opened = (expr for s in walk(body, nested=False) if isinstance(s, With) for expr, _ in s.items)
+    return any(isinstance(expr, Call) and last_name(expr.func) == "ensure_compile_time_eval" for expr in opened)
 
 
 def _calling(function: Function, code: CodeRead, evaluator: Evaluator) -> str:
