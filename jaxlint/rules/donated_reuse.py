@@ -161,14 +161,14 @@ class DonatedReuse(BodyRule):
             twice = _twice(path, expr, call, sharing, event.value, evaluator)
             again = twice
             for name in sorted(sharing.same) if twice is None else ():
-                again = again or ReadAfter(name, DeletedReads(name, event.value).find).of(expr.at, code.body)
+                again = again or ReadAfter(name, DeletedReads(name, event.value, evaluator).find).of(expr.at, code.body)
             called = dotted(call.func) or event.function.name
             if again is not None and again.at not in reported:
                 reported.add(again.at)
                 fix = _keeping(event) if twice is not None else _binding(path, call, event, code)
                 yield _problem(again, path, event, called, fix, same_call=twice is not None)
             for name, put in sharing.lists.items() if again is None else ():
-                if put.at not in reported and is_read_from_list(name, expr.at, code.body, event.value):
+                if put.at not in reported and is_read_from_list(name, expr.at, code.body, event.value, evaluator):
                     reported.add(put.at)
                     yield _problem_of_list(name, put, path, event, called)
             for read in read_by_callers(path, call, event.value, code, evaluator) if again is None else ():

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Value, as_instance
+from jaxlint.libraries.arrays import OF_TRAITS
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
 from jaxlint.syntax.expressions import (
     Attribute,
+    BoolOp,
     Call,
     Compare,
     Comprehension,
+    Conditional,
     Constant,
     Display,
     Expr,
@@ -23,18 +28,38 @@ from jaxlint.syntax.expressions import (
     dotted,
     last_name,
 )
-from jaxlint.syntax.statements import Annotate, Assign, Body, Delete, If, While, own_parts, walk
+from jaxlint.syntax.statements import (
+    Annotate,
+    Assign,
+    Body,
+    Delete,
+    Do,
+    If,
+    Return,
+    Statement,
+    While,
+    bound_names,
+    expressions,
+    own_parts,
+    walk,
+)
 
 #: What a deleted array still tells.
 _METADATA = frozenset(
     {"shape", "dtype", "ndim", "size", "sharding", "aval", "is_deleted", "delete", "itemsize", "nbytes"}
 )
 #: Functions that do not look at the numbers, by the last part of their names.
-_HARMLESS = _METADATA | frozenset(
-    """type id len isinstance issubclass hasattr structure tree_structure eval_shape result_type iscomplexobj
+_HARMLESS = (
+    _METADATA
+    | OF_TRAITS
+    | frozenset(
+        """type id len isinstance issubclass hasattr structure tree_structure eval_shape iscomplexobj
     ShapeDtypeStruct typeof tree_flatten flatten leaves tree_leaves clear_caches""".split()
+    )
 )
 _MAPS = frozenset({"map", "tree_map"})
+#: How many methods that call each other are followed.
+_MAX_METHODS = 3
 #: Methods that take items out of a list again.
 _TAKING = frozenset({"pop", "popleft", "clear", "remove"})
 
@@ -42,9 +67,13 @@ _TAKING = frozenset({"pop", "popleft", "clear", "remove"})
 class DeletedReads:
     """Finds what needs the numbers of something that is deleted."""
 
-    def __init__(self, path: str, value: Value) -> None:
+    def __init__(self, path: str, value: Value, evaluator: Evaluator, depth: int = 0) -> None:
         self._path = path
+        self._value = value
         self._cls = None if (instance := as_instance(value)) is None else instance.cls
+        self._evaluator = evaluator
+        #: How many methods were followed to get here.
+        self._depth = depth
 
     def find(self, expr: Expr) -> Expr | None:
         """The part of an expression that needs them."""
@@ -57,14 +86,19 @@ class DeletedReads:
                 return None
             case Call(func=func) if last_name(func) in _HARMLESS or _looks_at_metadata(expr):
                 return None
-            case Call(func=Attribute(value=held)) if dotted(held) == self._path:
-                return self._first(argument.value for argument in expr.args)  # a method may need nothing
+            case Call(func=Attribute(value=held, attr=called)) if dotted(held) == self._path:
+                given = self._first(argument.value for argument in expr.args)
+                return held if given is None and self._is_read_by(called) else given
             case Attribute(value=held, attr=attr):
                 if dotted(held) == self._path:  # a field may be called like what an array knows of itself
-                    return expr if self._is_leaf(attr) else None
+                    return expr if self._is_leaf(attr) or self._is_read_by(attr, is_property=True) else None
                 return None if attr in _METADATA else self.find(held)
             case Subscript(value=held) if dotted(held) == self._path:
                 return expr
+            case Conditional(test=first) | BoolOp(left=first) if self._depth:  # a method may not come to the rest
+                return self.find(first)
+            case Comprehension(clauses=(clause, *_)) if self._depth:
+                return self.find(clause.iterable)
         return self._first(children(expr))
 
     def _first(self, exprs: Iterator[Expr] | tuple[Expr, ...]) -> Expr | None:
@@ -73,6 +107,34 @@ class DeletedReads:
     def _is_leaf(self, attr: str) -> bool:
         field = None if self._cls is None else self._cls.field(attr)
         return field is not None and field.role is Role.LEAF
+
+    def _is_read_by(self, method: str, *, is_property: bool = False) -> bool:
+        """Whether a method of the instance, or a property, reads leaves whatever it is given; most may need nothing."""
+        found = self._cls.method(method) if self._cls is not None and self._depth < _MAX_METHODS else None
+        if self._cls is None or found is None or found[1].self_name is None:
+            return False
+        function = FunctionSymbol(found[0].module, found[1])
+        decorators = [last_name(decorator) for decorator in found[1].decorators]  # what is cached may not be read again
+        if decorators != (["property"] if is_property else []) or found[1].is_generator or found[1].is_async:
+            return False
+        if self._evaluator.model.overriding(self._cls, method, 0) != []:
+            return False
+        reads = DeletedReads(found[1].self_name, self._value, self._evaluator, self._depth + 1)
+        return any(
+            reads.find(expr) is not None
+            for statement in _always_run(self._evaluator.calls.body_of(function) or (), found[1].self_name)
+            for expr in expressions(statement)
+        )
+
+
+def _always_run(body: Body, name: str) -> Iterator[Statement]:
+    """The statements with which a body begins that run whatever it is given, while a variable is what it was."""
+    for statement in body:
+        if not isinstance(statement, (Annotate, Assign, Do, Return)):
+            return
+        yield statement
+        if name in bound_names(statement):
+            return
 
 
 def _looks_at_metadata(call: Call) -> bool:
@@ -90,7 +152,7 @@ def _looks_at_metadata(call: Call) -> bool:
     return False
 
 
-def is_read_from_list(name: str, at: object, body: Body, value: Value) -> bool:
+def is_read_from_list(name: str, at: object, body: Body, value: Value, evaluator: Evaluator) -> bool:
     """Whether a list that the body makes is read after the call at a place, and nothing is taken out of it before."""
     statements = list(walk(body, nested=False))
     made = [s for s in statements if isinstance(s, (Assign, Annotate)) and _is_made(s, name)]
@@ -103,7 +165,7 @@ def is_read_from_list(name: str, at: object, body: Body, value: Value) -> bool:
     if not made or taken or removed:
         return False
     tested = {id(test) for s in statements if isinstance(s, (If, While)) for test in _tests(s)}
-    return ReadAfter(name, _ListReads(name, value, tested).find).of(at, body) is not None
+    return ReadAfter(name, _ListReads(name, value, tested, evaluator).find).of(at, body) is not None
 
 
 def _is_made(statement: Assign | Annotate, name: str) -> bool:
@@ -122,9 +184,10 @@ def _tests(statement: If | While) -> tuple[Expr, ...]:
 class _ListReads:
     """Finds what reads items of a list that are deleted; one that is asked for by its number may be another one."""
 
-    def __init__(self, name: str, value: Value, tested: set[int]) -> None:
+    def __init__(self, name: str, value: Value, tested: set[int], evaluator: Evaluator) -> None:
         self._name = name
         self._value = value
+        self._evaluator = evaluator
         #: The tests (by identity), which only ask whether there are items.
         self._tested = tested
 
@@ -141,5 +204,5 @@ class _ListReads:
                 return None
             case Comprehension(clauses=(clause, *_), element=element) if dotted(clause.iterable) == self._name:
                 item = dotted(clause.target)
-                return None if item is None else DeletedReads(item, self._value).find(element)
+                return None if item is None else DeletedReads(item, self._value, self._evaluator).find(element)
         return next((found for child in children(expr) if (found := self.find(child)) is not None), None)

@@ -49,7 +49,7 @@ def read_by_callers(
         if given is None or caller is None or path is None or transformed.of(caller, module):
             continue
         body = evaluator.calls.body_of(FunctionSymbol(module, caller)) or ()
-        again = ReadAfter(path, DeletedReads(path, value).find).of(given.at, body)
+        again = ReadAfter(path, DeletedReads(path, value, evaluator).find).of(given.at, body)
         if again is not None:
             yield again
 
