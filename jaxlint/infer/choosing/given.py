@@ -169,13 +169,16 @@ class GivenClasses:
         """Whether a function returns an instance that it makes, or that a function makes which it calls for it."""
         scope = function.inner_scope
         for value in function.return_values:
-            symbol = self.model.resolver.resolve(value.func, module, scope) if isinstance(value, Call) else None
-            cls = None if symbol is None else self.model.class_of_symbol(symbol)
-            if cls is not None and is_unregistered(cls, self.model, exact=True):
-                return True
-            if isinstance(symbol, FunctionSymbol) and depth < MOST_HELPERS and is_plain(symbol.declaration):
-                if self._returns_unregistered(symbol.declaration, symbol.module, depth + 1):
+            for item in value.items if type(value) is Display else (value,):
+                if type(item) is not Call or (item is not value and type(item.func) is not Name):
+                    continue
+                symbol = self.model.resolver.resolve(item.func, module, scope)
+                cls = self.model.class_of_symbol(symbol)
+                if cls is not None and is_unregistered(cls, self.model, exact=True):
                     return True
+                if isinstance(symbol, FunctionSymbol) and depth < MOST_HELPERS and is_plain(symbol.declaration):
+                    if self._returns_unregistered(symbol.declaration, symbol.module, depth + 1):
+                        return True
         return False
 
     def names_unregistered(self, name: str, module: Module) -> bool:
