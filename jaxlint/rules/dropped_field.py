@@ -9,19 +9,31 @@ from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Event, Place, Replace
 from jaxlint.infer.known.values import Instance, plain
+from jaxlint.infer.transforms.applied import abstracting, rebuilt_parameters
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.changes.returning import returned_variables
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.methods import MAKING
+from jaxlint.rules.analyses.instances.origins import argument_at
 from jaxlint.rules.analyses.rebuilding.frozen import in_construction
 from jaxlint.rules.analyses.under_trace.traced import is_made_to_cross, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Name, forced_assignment, last_name
-from jaxlint.syntax.statements import Assign, Return, parts, target_names, walk
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Constant,
+    Name,
+    dotted,
+    forced_assignment,
+    is_number,
+    last_name,
+)
+from jaxlint.syntax.statements import Assign, Body, Return, all_parts, parts, target_names, walk
 
 
 class DroppedField(EventRule, BodyRule):
@@ -82,7 +94,8 @@ class DroppedField(EventRule, BodyRule):
 
     `jax.tree_util.register_dataclass` with lists, jax_dataclasses and tjax. What the flattening of one's own forgets is
     JAX112's. A field that `drop_fields` names is meant to stay behind: what is put into it is only reported where a
-    compiled function puts it there and returns the instance.
+    compiled function puts it there and returns the instance, or where a function returns the instance and a compiled
+    one computes with the field.
 
     ## Fix safety
 
@@ -170,7 +183,7 @@ def _dropped(
     is_named = cls.lists is not None and name in (cls.lists.dropped or ())
     if is_named:
         comes_out = _is_returned(at, variable, place, evaluator) and (compiled or _is_passed_on(place, evaluator))
-        if not comes_out:
+        if not comes_out and not _is_missed(at, field, cls, place, evaluator):
             return
     way_out = f"make `{name}` a data field or a meta field"
     yield Problem(
@@ -182,6 +195,60 @@ def _dropped(
         reason="a field that is dropped has its default again whenever the instance is rebuilt",
         help=way_out,
     )
+
+
+def _is_missed(at: object, field: Field, cls: PytreeClass, place: Place, evaluator: Evaluator) -> bool:
+    """Whether a function returns an instance with another number for a field than the one that is computed with.
+
+    Compiled functions compute with the default, whatever the field was given.
+    """
+    default, function = field.default, place.function
+    if default is None or not is_number(default.expr) or function is None or cls.method("__post_init__") is not None:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
+    given = argument_at(at, body)
+    if given is None or isinstance(given[1], Constant) or not _is_returned(at, None, place, evaluator):
+        return False
+    modules = (cls.module,) if cls.module is place.module else (cls.module, place.module)
+    return any(
+        _is_computed_with(field.name, cls, FunctionSymbol(module, other), evaluator)
+        for module in modules
+        for other in module.outline.functions.values()
+    )
+
+
+def _is_computed_with(name: str, cls: PytreeClass, function: FunctionSymbol, evaluator: Evaluator) -> bool:
+    """Whether a compiled function computes with the field of an instance that it takes, or a method that it calls."""
+    applied = abstracting(evaluator.calls.transformed.of(function.declaration, function.module))
+    if not applied:
+        return False
+    body = evaluator.calls.body_of(function) or ()
+    for parameter in sorted(rebuilt_parameters(function.declaration, applied)):
+        given = plain(evaluator.own_parameter(function.declaration, parameter, function.module))
+        if not isinstance(given, Instance) or given.cls is not cls:
+            continue
+        asked = {
+            part.attr for part in all_parts(body) if isinstance(part, Attribute) and dotted(part.value) == parameter
+        }
+        methods = [found for attr in sorted(asked) if (found := cls.method(attr)) is not None]
+        if _only_computes(f"{parameter}.{name}", body) or any(
+            method.self_name is not None
+            and _only_computes(
+                f"{method.self_name}.{name}", evaluator.calls.body_of(FunctionSymbol(owner.module, method)) or ()
+            )
+            for owner, method in methods
+        ):
+            return True
+    return False
+
+
+def _only_computes(path: str, body: Body) -> bool:
+    """Whether all that a body does with an attribute is to compute with it: nothing asks whether it is there."""
+    operands = {
+        id(operand) for part in all_parts(body) if isinstance(part, Binary) for operand in (part.left, part.right)
+    }
+    reads = [part for part in all_parts(body) if dotted(part) == path]
+    return bool(reads) and all(id(read) in operands for read in reads)
 
 
 def _is_passed_on(place: Place, evaluator: Evaluator) -> bool:
