@@ -23,7 +23,7 @@ from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
 from jaxlint.rules.analyses.fields.computing_with import only_computes_with
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fields.moved_attributes import moved_by, stepped_in_loop
-from jaxlint.rules.analyses.fields.stepped import Copies, moved_at_each_turn, selected
+from jaxlint.rules.analyses.fields.stepped import Copies, Moved, moved_at_each_turn, selected
 from jaxlint.rules.analyses.under_trace.inside_loops import runs_in_loops_alone
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -157,7 +157,7 @@ class FilteredScalar(BodyRule):
             if construct.cls.cls.framework is EQUINOX and _is_filtered(cross):
                 yield from _swept(construct, evaluator, module)
         for moved in moved_at_each_turn(code, evaluator, sets=True):
-            if moved.cls.framework is EQUINOX and _is_filtered(moved.cross):
+            if moved.cls.framework is EQUINOX and _is_filtered(moved):
                 yield from _scalar(moved.copy.at, moved.cls, moved.field, evaluator, module, _MOVED)
         for call, cls, method in _methods_called(code):
             if cls.framework is EQUINOX and _is_compiled_code(code, EQUINOX.id):
@@ -214,7 +214,7 @@ def _methods_called(code: CodeRead) -> Iterator[tuple[Call, PytreeClass, Functio
             yield call, held.cls, FunctionSymbol(found[0].module, found[1])
 
 
-def _is_filtered(cross: Cross, prefix: str = "equinox.") -> bool:
+def _is_filtered(cross: Cross | Moved, prefix: str = "equinox.") -> bool:
     return any(a.transform.kind is Kind.JIT and a.transform.name.startswith(prefix) for a in cross.applied)
 
 

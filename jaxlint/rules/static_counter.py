@@ -196,7 +196,7 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
             field = moved.cls.field(moved.field)
             if field is None or field.role is not Role.STATIC or _static_by_value(field, moved.cls):
                 continue
-            if any(applied.transform.kind is Kind.JIT for applied in moved.cross.applied):
+            if any(applied.transform.kind is Kind.JIT for applied in moved.applied):
                 fix = make_leaf(field, moved.cls, code.place.module, evaluator.model)
                 what = "is static and changes from step to step"
                 yield _problem(moved.copy.at, moved.cls, field, what, Confidence.HIGH, fix)

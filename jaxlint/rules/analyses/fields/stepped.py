@@ -10,7 +10,8 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
 from jaxlint.infer.evaluating.points import value_at
 from jaxlint.infer.known.counting import is_swept
-from jaxlint.infer.known.values import Instance, Scalar, plain
+from jaxlint.infer.known.values import UNKNOWN, Instance, Scalar, Value, plain
+from jaxlint.infer.transforms.applied import Applied
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
@@ -18,7 +19,17 @@ from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.fields.moving import binds, is_straight, moving
 from jaxlint.rules.analyses.instances.origins import given_by
 from jaxlint.symbols.outline import Function, Parameter, names_by_position
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, dotted, is_number, items_of
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Expr,
+    Lambda,
+    Name,
+    dotted,
+    is_number,
+    items_of,
+    last_name,
+)
 from jaxlint.syntax.statements import (
     Assign,
     Body,
@@ -38,11 +49,17 @@ MOVING = frozenset({"+", "-", "*", "/", "//", "**"})
 SCALING = MOVING - {"+", "-"}
 
 
+#: The functions and methods that give instances other fields, by their last names.
+_UPDATING = frozenset({"tree_at", "replace"})
+#: What transforms the function that takes a variable, and what that holds.
+_Taken = tuple[tuple[Applied, ...], Value]
+
+
 class Moved(msgspec.Struct, frozen=True):
-    """The number of a field that each turn of a loop moves: the copy, the call that takes it, and the field."""
+    """The number of a field that each turn of a loop moves: the copy, what transforms the function that it goes to."""
 
     copy: Call
-    cross: Cross
+    applied: tuple[Applied, ...]
     cls: PytreeClass
     field: str
 
@@ -60,17 +77,22 @@ def moved_at_each_turn(
     for loop in (s for s in code.statements if isinstance(s, (For, While))) if crosses else ():
         copied = [bound for s in loop.body if (bound := _rebound(s)) is not None]
         taking = _passed(loop, {name for name, _ in copied}, crosses) if copied else {}
+        updated = (
+            {name for name, call in copied if last_name(call.func) in _UPDATING} if sets and copied else set[str]()
+        )
+        if updated:
+            taking = _said(loop, updated, code, evaluator) | taking
         for name, copy in copied:
-            cross = taking.get(name)
-            held = None if cross is None else plain(cross.value)
-            if cross is not None and isinstance(held, Instance):
+            applied, value = taking.get(name, ((), UNKNOWN))
+            held = plain(value)
+            if isinstance(held, Instance):
                 copies = Copies(held.cls, evaluator, operations)
                 fields = {
                     *copies.moved_in_turn(copy, name, code),
                     *(copies.set_in_turn(copy, name, code) if sets else ()),
                 }
                 for field in sorted(fields):
-                    yield Moved(copy, cross, held.cls, field)
+                    yield Moved(copy, applied, held.cls, field)
 
 
 def _rebound(statement: Statement) -> tuple[str, Call] | None:
@@ -81,15 +103,36 @@ def _rebound(statement: Statement) -> tuple[str, Call] | None:
     return None
 
 
-def _passed(loop: For | While, names: set[str], crosses: dict[int, Cross]) -> dict[str, Cross]:
-    """The transformed functions that a loop passes some variables to."""
-    found: dict[str, Cross] = {}
+def _passed(loop: For | While, names: set[str], crosses: dict[int, Cross]) -> dict[str, _Taken]:
+    """What transforms the functions that a loop passes some variables to, and what these hold."""
+    found: dict[str, _Taken] = {}
     for statement in walk(loop.body, nested=False):
         for part in own_parts(statement):
             for argument in part.args if isinstance(part, Call) else ():
                 cross = crosses.get(id(argument.at))
                 if cross is not None and isinstance(argument.value, Name) and argument.value.id in names:
-                    found.setdefault(argument.value.id, cross)
+                    found.setdefault(argument.value.id, (cross.applied, cross.value))
+    return found
+
+
+def _said(loop: For | While, names: set[str], code: CodeRead, evaluator: Evaluator) -> dict[str, _Taken]:
+    """The same of variables of which nothing is known, as of what a training step returns: what the step says it takes.
+
+    Only decorators count: who calls a function by its name may call what is not transformed.
+    """
+    found: dict[str, _Taken] = {}
+    resolver = evaluator.model.resolver
+    for call in (part for s in walk(loop.body, nested=False) for part in own_parts(s) if isinstance(part, Call)):
+        if names.isdisjoint(value.id for value in call.positional if isinstance(value, Name)):
+            continue
+        symbol = resolver.follow(resolver.resolve(call.func, code.place.module, code.scope))
+        if isinstance(symbol, FunctionSymbol):
+            applied = evaluator.calls.transformed.decorating(symbol.declaration, symbol.module)
+            given = call.given_to(names_by_position(symbol.declaration.parameters)) if applied else {}
+            for parameter, value in given.items():
+                if isinstance(value, Name) and value.id in names:
+                    held = evaluator.own_parameter(symbol.declaration, parameter, symbol.module)
+                    found.setdefault(value.id, (applied, held))
     return found
 
 
