@@ -156,8 +156,6 @@ def changing_method(
     What they assign themselves before they read it is that of today.
     """
     compiled = next(iter(inside.values()))
-    if any(_sets_first(attr, function, cls, evaluator) for function in inside.values()):
-        return None
     passing = {*inside, *called_in_construction(cls), *_COMPOSING}
     for ancestor in cls.mro:
         for function in own_methods(ancestor):
@@ -174,7 +172,8 @@ def changing_method(
                     function, compiled, cls, evaluator
                 ):
                     same = _may_stand_in(attr, inside, cls, evaluator) or _may_only_apply(attr, inside, cls, evaluator)
-                    return None if same else function
+                    renewed = any(_sets_first(attr, one, cls, evaluator) for one in inside.values())
+                    return None if same or renewed else function
     return None
 
 
