@@ -60,7 +60,8 @@ class DonatedReuse(BodyRule):
 
     Finds states and arrays that are used again after they were donated: passed for a parameter that `donate_argnums`,
     `donate_argnames` or equinox's `donate=` names, and not assigned again; also in the next turn of a loop, under
-    another name, from a list to which they were appended, and twice in one call.
+    another name, from a list to which they were appended, twice in one call, and where a function of the module donates
+    what it is given.
 
     ## Why is this bad?
 

@@ -52,7 +52,8 @@ class LostMutation(BodyRule):
     """
     ## What it does
 
-    Finds transformed functions that change `self`, an argument or a dict inside of it in place and do not return it.
+    Finds transformed functions that change `self`, an argument or a dict inside of it in place and do not return it,
+    also where a function inside of them does so.
 
     ## Why is this bad?
 
