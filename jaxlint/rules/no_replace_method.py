@@ -144,9 +144,10 @@ def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Pr
     if method is not None:
         at = call.func.at
         return Proposal(f"Call `{method}`", Applicability.SAFE, (Rename(at, method),)) if method != event.name else None
-    if cls.framework.copy_function == "equinox.tree_at" and cls.custom_init() is not None:
+    takes_fields = cls.custom_init() is None and cls.fields_known
+    if cls.framework.copy_function == "equinox.tree_at" and not takes_fields:
         return _at_leaf(event, cls, evaluator)
-    if not cls.is_dataclass or cls.custom_init() is not None or cls.frozen is None:
+    if not cls.is_dataclass or not takes_fields or cls.frozen is None:
         return None
     function = update_function(cls, next(iter(names)) or "")
     function = "dataclasses.replace" if function.endswith("tree_at") else function
@@ -158,7 +159,7 @@ def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Pr
 
 
 def _at_leaf(event: CallMethod, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
-    """The fix of an update of one leaf of a module whose constructor takes no fields."""
+    """The fix of an update of one leaf of a module whose constructor takes no fields, or is not known."""
     call, (argument, *others) = event.call, event.call.args
     field = cls.field(argument.keyword or "")
     written = spelled("equinox.tree_at", event.place.module, evaluator.model.resolver, event.place.scope)
