@@ -35,7 +35,6 @@ BODY_RULES = {rule.code for rule in all_rules() if issubclass(rule, BodyRule) an
 #: What only the plugin reports, because it takes a type that the text does not tell: cases, and why.
 TYPES_TELL = {
     "default_library": "the return type of a function of an installed package",
-    "equinox_installed": "the fields of a class of an installed package",
     "decorated_function": "what a decorator leaves of a function, by its annotations",
     "overloaded": "which overload is called",
     "static_generic_alias": "the arguments of a generic alias",

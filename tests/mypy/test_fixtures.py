@@ -28,6 +28,7 @@ _PROMISED = {
     "good_annotated_in_init",
     "good_assigned_otherwise",
     "good_list_annotated_flax",
+    "good_tensors",
 }
 #: Where fields that are declared to be arrays hold plain numbers, so that instances can be compared.
 _COMPARING = {"array-equality", "unhashable-instance"}
