@@ -231,13 +231,12 @@ def _is_computed_with(name: str, cls: PytreeClass, function: FunctionSymbol, eva
             part.attr for part in all_parts(body) if isinstance(part, Attribute) and dotted(part.value) == parameter
         }
         methods = [found for attr in sorted(asked) if (found := cls.method(attr)) is not None]
-        if _only_computes(f"{parameter}.{name}", body) or any(
-            method.self_name is not None
-            and _only_computes(
-                f"{method.self_name}.{name}", evaluator.calls.body_of(FunctionSymbol(owner.module, method)) or ()
-            )
-            for owner, method in methods
-        ):
+        reading = [(parameter, body)]
+        for owner, method in methods:
+            if method.self_name is not None:
+                inside = evaluator.calls.body_of(FunctionSymbol(owner.module, method))
+                reading.append((method.self_name, inside or ()))
+        if any(_only_computes(f"{instance}.{name}", one) for instance, one in reading):
             return True
     return False
 

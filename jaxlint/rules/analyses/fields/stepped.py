@@ -77,9 +77,7 @@ def moved_at_each_turn(
     for loop in (s for s in code.statements if isinstance(s, (For, While))) if crosses else ():
         copied = [bound for s in loop.body if (bound := _rebound(s)) is not None]
         taking = _passed(loop, {name for name, _ in copied}, crosses) if copied else {}
-        updated = (
-            {name for name, call in copied if last_name(call.func) in _UPDATING} if sets and copied else set[str]()
-        )
+        updated = {name for name, call in copied if sets and last_name(call.func) in _UPDATING}
         if updated:
             taking = _said(loop, updated, code, evaluator) | taking
         for name, copy in copied:
