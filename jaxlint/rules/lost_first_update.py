@@ -14,6 +14,7 @@ from jaxlint.infer.known.values import Instance
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.updating import BY_GRADIENTS
 from jaxlint.rules.analyses.bodies.touched import Variables
+from jaxlint.rules.analyses.changes.made_of import made_of
 from jaxlint.rules.analyses.changes.updates import array_copy, fields_set, goes_on_from, is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
@@ -82,8 +83,8 @@ class LostFirstUpdate(BodyRule):
     ## What it does
 
     Finds two updates that start from the same original, of which the first is never used: its variable is given the
-    second one, or is never read at all; also an update in a loop that starts from the original in each turn, and
-    sets something else each time.
+    second one (or what arithmetic or a map over the leaves makes of the original), or is never read at all; also an
+    update in a loop that starts from the original in each turn, and sets something else each time.
 
     ## Why is this bad?
 
@@ -130,7 +131,7 @@ class LostFirstUpdate(BodyRule):
 
     All: `.replace`, `_replace`, `tree_replace` and `apply_gradients` of a known class, `dataclasses.replace`,
     `jdc.replace`, `copy.replace`, `eqx.tree_at`, functions and methods of yours that do nothing but return such a copy,
-    and the `x.at[…]` methods of jax arrays.
+    and the `x.at[…]` methods of jax arrays. The second one may be `jax.tree.map`, `optax.apply_updates` or arithmetic.
 
     ## Fix safety
 
@@ -158,22 +159,21 @@ class LostFirstUpdate(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for pairs of updates in the blocks of one body."""
         updates = {id(e.at): e for e in code.events if isinstance(e, Update) and dotted(e.base or _NOTHING) is not None}
-        if not updates:
+        kept = [_made(s, updates) for s in code.statements] if updates else []
+        if not any(one is not None and one.name not in (None, one.root) for one in kept):
             return
         in_loop = code.function is not None and any(isinstance(s, For) for s in code.statements)
-        if len(updates) < 2 and not in_loop:
-            return
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         variables = Variables(code.body)
         yield from _in_loops(code, updates, outer, variables) if in_loop else ()
-        for block, guards in _blocks(code.body, ()) if len(updates) > 1 else ():
+        for block, guards in _blocks(code.body, ()):
             made = [_made(statement, updates) for statement in block]
             last = {key: index for index, one in enumerate(made) if one is not None for key in one.keys}
             for index, first in enumerate(made):
                 if first is None or first.name in outer or first.name in (None, first.root):
                     continue
                 pair = _Pair(first, code, block, made, guards, updates, variables, last)
-                second = pair.second(index)
+                second = pair.second(index) or pair.product(index, evaluator)
                 if second is not None:
                     yield _problem(first, second)
                 else:
@@ -197,16 +197,19 @@ def _blocks(body: Body, guards: tuple[Body, ...]) -> Iterator[tuple[Body, tuple[
             yield from _blocks(inner, (*guards, *rest))
 
 
-def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
-    """The update that a statement keeps in a variable, or returns."""
-    name: str | None = None
+def _kept(statement: Statement) -> tuple[str | None, Expr | None]:
+    """What a statement keeps in which variable, or returns; None if it does neither."""
     match statement:
         case Assign(targets=(Name(id=name),), value=value) | Annotate(target=Name(id=name), value=value):
-            pass
+            return name, value
         case Return(value=value):
-            pass
-        case _:
-            return None
+            return None, value
+    return None, None
+
+
+def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
+    """The update that a statement keeps in a variable, or returns."""
+    name, value = _kept(statement)
     update = updates.get(id(value.at)) if isinstance(value, Call) else None
     if update is None or update.base is None:
         return None
@@ -292,6 +295,29 @@ class _Pair(msgspec.Struct, frozen=True):
     def _after(self, index: int, key: object) -> range:
         """Where the statements stand that are looked at after the one at `index`, up to the last one with a key."""
         return range(index + 1, 1 + min(self.last.get(key, -1), index + _MOST_BETWEEN))
+
+    def product(self, index: int, evaluator: Evaluator) -> _Made | None:
+        """The statement after the one at `index` that makes others of all values of the same original, as an update.
+
+        It takes the place of the first update, or of the original, or is returned.
+        """
+        first, replaced = self.first, {self.first.name}
+        if self._is_unused():
+            replaced |= {first.base, None}
+        elif self.variables.bindings[first.name or ""] == 1:
+            return None
+        if self.code.function is None or not is_copy(first.update):
+            return None
+        for statement in self.block[index + 1 : index + _MOST_BETWEEN]:
+            name, value = _kept(statement)
+            if name in replaced and value is not None:
+                base = made_of(value, first.base, self.code, evaluator)
+                if base is not None:
+                    made = _Made(msgspec.structs.replace(first.update, base=base), first.base, name)
+                    return made if name != first.name or self._is_overwritten(statement) else None
+            if self._ends(statement):
+                return None
+        return None
 
     def put_back(self, index: int) -> Iterator[Problem]:
         """Look whether the update after the one at `index` puts an update of what a field held before into it."""

@@ -139,10 +139,16 @@ def updated_by(value: ast.Call) -> ast.expr | None:
 
 
 def starts_again(first: ast.Assign, second: ast.Assign, modules: Collection[str]) -> bool:
-    """Whether a variable is given what two calls make of one thing: `y = f(x)`, and `y = g(x)` after that."""
+    """Whether a variable is given what two calls make of one thing: `y = f(x)`, and `y = g(x)` after that.
+
+    The second one may be arithmetic, if the first one is an update: `y = x.at[0].set(1)`, and `y = 2 * x`.
+    """
     target, again, one, other = first.targets[0], second.targets[0], first.value, second.value
     if type(target) is not ast.Name or type(again) is not ast.Name or target.id != again.id:
         return False
+    if type(other) is ast.BinOp:
+        updated = updated_by(one) if type(one) is ast.Call else None
+        return updated is not None and any(ast.dump(part) == ast.dump(updated) for part in ast.walk(other))
     if type(one) is not ast.Call or type(other) is not ast.Call:
         return False
     before: set[str] = set()

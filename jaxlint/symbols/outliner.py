@@ -39,6 +39,8 @@ _PARENTS = frozenset({"jax._src", "jax.experimental"})
 #: Methods that make instances. One that is declared for type checkers only is not there: that of a base runs, or the
 #: generated one. Any other method that is declared so is told to them because somebody brings it.
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})
+#: What makes something of what it is given.
+_PRODUCTS = (ast.Call, ast.BinOp)
 #: `type X = …`, of Python 3.12.
 _TypeAlias: Any = getattr(ast, "TypeAlias", ast.Assign)
 
@@ -98,7 +100,7 @@ class OutlineBuilder(Scanner):
         before: ast.Assign | None = None
         for statement in body:
             self._statement(statement, scope)
-            if type(statement) is ast.Assign and type(statement.value) is ast.Call and self.function is not None:
+            if type(statement) is ast.Assign and type(statement.value) in _PRODUCTS and self.function is not None:
                 if before is not None and starts_again(before, statement, self.modules):
                     self.content.repeats = True
                 before = statement

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import FunctionValue, LocalFunction, LocalFunctionValue
-from jaxlint.libraries.arrays import returned_library
+from jaxlint.libraries.arrays import OF_TRAITS, returned_library
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.syntax.expressions import (
@@ -31,15 +31,20 @@ _CONDITIONAL = (BoolOp, Conditional, Comprehension, Lambda)
 def computed_trees(code: CodeRead, evaluator: Evaluator) -> Iterator[list[Expr]]:
     """The trees in each call of `jax.tree.map` of a body each leaf of which goes into an operator or an array."""
     for call in code.calls:
-        trees = call.positional[1:]
-        if not trees or call.has_star or len(call.positional) != len(call.args):
-            continue
-        resolver = evaluator.model.resolver
-        if resolver.library_name(call.func, code.place.module, code.scope) not in TREE_MAPS:
-            continue
-        parameters, body, scope = _function(call.positional[0], code, evaluator)
-        used = set(_computed_with(body, scope, code, evaluator))
-        yield [tree for name, tree in zip(parameters, trees, strict=False) if name in used]
+        yield trees_computed_with(call, code, evaluator)
+
+
+def trees_computed_with(call: Call, code: CodeRead, evaluator: Evaluator, *, values: bool = False) -> list[Expr]:
+    """The same of one call, which may be of any function; if `values` matter, shapes alone are not computed with."""
+    trees = call.positional[1:]
+    if not trees or call.has_star or len(call.positional) != len(call.args):
+        return []
+    resolver = evaluator.model.resolver
+    if resolver.library_name(call.func, code.place.module, code.scope) not in TREE_MAPS:
+        return []
+    parameters, body, scope = _function(call.positional[0], code, evaluator)
+    used = set(_computed_with(body, scope, code, evaluator, values))
+    return [tree for name, tree in zip(parameters, trees, strict=False) if name in used]
 
 
 def _function(expr: Expr, code: CodeRead, evaluator: Evaluator) -> tuple[tuple[str, ...], Body, str]:
@@ -63,8 +68,11 @@ def _function(expr: Expr, code: CodeRead, evaluator: Evaluator) -> tuple[tuple[s
     return names, body, declaration.inner_scope
 
 
-def _computed_with(body: Body, scope: str, code: CodeRead, evaluator: Evaluator) -> Iterator[str]:
-    """The variables that the first statements of a function, which run in any case, use as numbers."""
+def _computed_with(body: Body, scope: str, code: CodeRead, evaluator: Evaluator, values: bool) -> Iterator[str]:
+    """The variables that the first statements of a function, which run in any case, use as numbers.
+
+    If `values` matter, what only asks for their shapes is no such use: `jnp.zeros_like(x)`.
+    """
     for statement in body:
         if not isinstance(statement, (Assign, Return)):
             return
@@ -76,7 +84,8 @@ def _computed_with(body: Body, scope: str, code: CodeRead, evaluator: Evaluator)
                     yield name
                 case Call(func=func) if part.positional and isinstance(part.positional[0], Name):
                     function = evaluator.model.resolver.library_name(func, code.place.module, scope)
-                    if function.startswith("jax.numpy.") and returned_library(function) is not None:
+                    is_array = function.startswith("jax.numpy.") and returned_library(function) is not None
+                    if is_array and not (values and function.rpartition(".")[2] in OF_TRAITS):
                         yield part.positional[0].id
         if isinstance(statement, Assign):
             return
