@@ -14,6 +14,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, update_function, update_text
+from jaxlint.rules.analyses.bodies.lookups import is_method_asked_for
 from jaxlint.rules.analyses.changes.updates import is_no_dataclass
 from jaxlint.rules.analyses.fixes.rebinding import taking_result
 from jaxlint.rules.base import EventRule, Problem
@@ -82,7 +83,8 @@ class NoReplaceMethod(EventRule):
     ## When not to use it
 
     A class that defines the method, inherits it, or answers to any name with `__getattr__` is not reported, nor is one
-    with such a visible subclass. If a decorator adds the method out of sight, suppress the rule for that file.
+    with such a visible subclass, or one that the function asks for it (`hasattr(state, "replace")`). If a decorator
+    adds the method out of sight, suppress the rule for that file.
 
     ## References
 
@@ -109,9 +111,8 @@ class NoReplaceMethod(EventRule):
         if event.name not in COPYING_NAMES or not isinstance(receiver, Instance) or not isinstance(func, Attribute):
             return
         family = event.place.family(receiver)
-        if not isinstance(func.value, Call) and all(
-            misses_attribute(cls, event.name, evaluator.model) for cls in family
-        ):
+        lacks_it = all(misses_attribute(cls, event.name, evaluator.model) for cls in family)
+        if lacks_it and not isinstance(func.value, Call) and not is_method_asked_for(event, evaluator):
             updating = _updating(event, receiver, evaluator)
             fix = taking_result(updating, event.call, func.value, event.place, evaluator)
             yield _problem(receiver.cls, event.call, func.at, event.name, fix)

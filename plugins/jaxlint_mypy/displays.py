@@ -1,17 +1,19 @@
 """What mypy asks no plugin about, read once a file is checked.
 
-Displays of dicts and sets, `in`, attributes that are added, and methods that are missing where mypy cannot see a base.
+Displays of dicts and sets, `in`, attributes that are added, methods of type variables (such as `self`, where a method
+returns `Self`), and those that are missing where mypy cannot see a base.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 from mypy import nodes
 from mypy.checker import TypeChecker
 from mypy.nodes import Expression
-from mypy.types import Type
+from mypy.plugin import MethodContext
+from mypy.types import AnyType, Type, TypeOfAny, TypeVarType, UnionType, get_proper_type
 
 from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint_mypy.internals import (
@@ -34,6 +36,8 @@ _HASHING = {
     "builtins.set": _MEMBER,
     "builtins.frozenset": _MEMBER,
 }
+#: The methods by which operators compare.
+_COMPARING = {"==": "__eq__", "!=": "__ne__"}
 _SEARCHED = frozenset({"builtins.list", "builtins.tuple", "typing.Sequence", "collections.deque"})
 _KINDS = frozenset(
     {
@@ -47,11 +51,15 @@ _KINDS = frozenset(
 )
 
 
-class Displays:
-    """Looks at the displays and new attributes of a file."""
+_ANY = AnyType(TypeOfAny.special_form)
 
-    def __init__(self, types_only: TypesOnly) -> None:
+
+class Displays:
+    """Looks at the displays and new attributes of a file. `answer`: who says what of a method, as mypy would ask."""
+
+    def __init__(self, types_only: TypesOnly, answer: Callable[[str], Callable[[MethodContext], Type] | None]) -> None:
         self._types_only = types_only
+        self._answer = answer
 
     def look(self, checker: TypeChecker) -> None:
         """Report displays that hash what has no hash, searches that compare arrays, attributes that are added, …"""
@@ -62,8 +70,10 @@ class Displays:
                     feeder.assign(checker, added, is_lvalue=True)
         for node in [one for one in typed_expressions(checker) if type(one) in _KINDS]:
             if type(node) is nodes.CallExpr:
-                if _copies(node):
-                    self._missing(checker, node)
+                if type(node.callee) is nodes.MemberExpr:
+                    self._of_variables(checker, node, node.callee.expr, node.callee.name, node.args)
+                    if node.callee.name in COPYING_NAMES:
+                        self._missing(checker, node)
                 continue
             for key, how in _hashed(checker, node):
                 why = self._types_only.unhashable(known_type(checker, key))
@@ -73,6 +83,9 @@ class Displays:
                     break
             if isinstance(node, nodes.ComparisonExpr):
                 self._searched(checker, node)
+                for operator, one, other in zip(node.operators, node.operands, node.operands[1:], strict=False):
+                    if operator in _COMPARING:
+                        self._of_variables(checker, node, one, _COMPARING[operator], [other])
 
     def _searched(self, checker: TypeChecker, node: nodes.ComparisonExpr) -> None:
         for operator, one, held in _memberships(node):
@@ -86,6 +99,21 @@ class Displays:
                 with self._around(checker, node):
                     self._types_only.tell_unequal(checker, node, *found, f"`{operator}`")
 
+    def _of_variables(
+        self, checker: TypeChecker, node: Expression, held: Expression, name: str, args: list[Expression]
+    ) -> None:
+        """A method of a type variable: what is said of the same method of the class that bounds it."""
+        receiver = get_proper_type(known_type(checker, held))
+        for one in receiver.items if isinstance(receiver, UnionType) else [receiver]:
+            variable = get_proper_type(one)
+            bound = instance_of(variable) if isinstance(variable, TypeVarType) else None
+            answer = None if bound is None else self._answer(f"{bound.type.fullname}.{name}")
+            if bound is None or answer is None:
+                continue
+            types: list[list[Type]] = [[known_type(checker, arg) or _ANY] for arg in args]
+            with self._around(checker, node):
+                answer(MethodContext(bound, types, [], [], [], _ANY, [], node, checker))
+
     def _missing(self, checker: TypeChecker, call: nodes.CallExpr) -> None:
         """`x.replace(...)` of a class that has no such method, but a base that mypy cannot see."""
         assert isinstance(call.callee, nodes.MemberExpr)
@@ -98,11 +126,6 @@ class Displays:
 
     def _around(self, checker: TypeChecker, node: Expression) -> AbstractContextManager[None]:
         return looking_again(checker, functions_at(checker.tree.defs, node.line))
-
-
-def _copies(node: nodes.CallExpr) -> bool:
-    """Whether a method is called by a name that stands for copies with changes."""
-    return type(node.callee) is nodes.MemberExpr and node.callee.name in COPYING_NAMES
 
 
 def _hashed(checker: TypeChecker, node: Expression) -> Iterator[tuple[Expression, str]]:

@@ -12,7 +12,9 @@ from jaxlint.syntax.expressions import (
     Binary,
     BoolOp,
     Call,
+    Clause,
     Compare,
+    Comprehension,
     Conditional,
     Constant,
     DictDisplay,
@@ -91,7 +93,25 @@ def to_expr(node: Expression, depth: int = 0) -> Expr:
         body = node.expr()
         if body is not None:
             return Lambda(at, tuple(name for name in node.arg_names if name), to_expr(body, d))
+    if isinstance(node, (nodes.ListComprehension, nodes.SetComprehension)):
+        kind = "list" if isinstance(node, nodes.ListComprehension) else "set"
+        return Comprehension(at, kind, None, to_expr(node.generator.left_expr, d), _clauses(node.generator, d))
+    if isinstance(node, nodes.GeneratorExpr):
+        return Comprehension(at, "generator", None, to_expr(node.left_expr, d), _clauses(node, d))
+    if isinstance(node, nodes.DictionaryComprehension):
+        key = None if node.key is None else to_expr(node.key, d)
+        return Comprehension(at, "dict", key, to_expr(node.value, d), _clauses(node, d))
+    if isinstance(node, (nodes.AwaitExpr, nodes.YieldExpr, nodes.YieldFromExpr)):
+        return Other(at, type(node).__name__, () if node.expr is None else (to_expr(node.expr, d),))
     return Other(at, type(node).__name__, ())
+
+
+def _clauses(node: nodes.GeneratorExpr | nodes.DictionaryComprehension, depth: int) -> tuple[Clause, ...]:
+    loops = zip(node.indices, node.sequences, node.condlists, strict=True)
+    return tuple(
+        Clause(span_of(target), to_expr(target, depth), to_expr(held, depth), tuple(to_expr(t, depth) for t in tests))
+        for target, held, tests in loops
+    )
 
 
 def _call(call: nodes.CallExpr, depth: int) -> Call:

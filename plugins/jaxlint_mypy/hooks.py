@@ -126,7 +126,7 @@ class Hooks:
         self.feeder = EventFeeder(front)
         self.items = ItemFeeder(self.feeder)
         self.types_only = TypesOnly(self.feeder)
-        self._displays = Displays(self.types_only)
+        self._displays = Displays(self.types_only, self.method)
         self._functions: dict[str, Callable[[FunctionContext], Type] | None] = {}
         self._methods: dict[str, Callable[[MethodContext], Type] | None] = {}
         self._attributes: dict[str, bool] = {}

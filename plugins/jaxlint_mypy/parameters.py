@@ -19,6 +19,7 @@ from mypy.types import (
     TupleType,
     Type,
     TypeOfAny,
+    TypeVarType,
     UnionType,
     get_proper_type,
 )
@@ -76,8 +77,10 @@ def of_create(named: Parameters, cls: PytreeClass) -> Parameters:
 
 
 def instance_of(typ: Type | None) -> Instance | None:
-    """The instance that a type is; of a tuple, a named one too, the class behind it."""
+    """The instance that a type is; of a tuple, a named one too, the class behind it, of a type variable its bound."""
     proper = None if typ is None else get_proper_type(typ)
+    if isinstance(proper, TypeVarType):
+        proper = get_proper_type(proper.upper_bound)
     if isinstance(proper, TupleType):
         proper = proper.partial_fallback
     return proper if isinstance(proper, Instance) else None

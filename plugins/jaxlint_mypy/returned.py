@@ -24,6 +24,7 @@ from mypy.types import (
     TupleType,
     Type,
     TypeOfAny,
+    TypeVarType,
     UnionType,
     get_proper_type,
     has_type_vars,
@@ -31,6 +32,7 @@ from mypy.types import (
 
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import known_type, text_around
+from jaxlint_mypy.parameters import instance_of
 
 #: The method by which mypy knows a call of what `jax.jit` returns.
 COMPILED_CALL = "jax._src.pjit.JitWrapped.__call__"
@@ -45,9 +47,10 @@ def of_tree_at(front: FrontEnd, ctx: FunctionContext, position: int) -> Type:
     """A copy of a module with other leaves is one of the same class."""
     typ = ctx.arg_types[position][0] if len(ctx.arg_types) > position and ctx.arg_types[position] else None
     copied = get_proper_type(typ)
-    if not isinstance(get_proper_type(ctx.default_return_type), AnyType) or not isinstance(copied, Instance):
+    made = instance_of(copied) if isinstance(copied, (Instance, TypeVarType)) else None
+    if copied is None or made is None or not isinstance(get_proper_type(ctx.default_return_type), AnyType):
         return ctx.default_return_type
-    return copied if not copied.args and _is_pytree(front, copied) else ctx.default_return_type
+    return copied if not made.args and _is_pytree(front, made) else ctx.default_return_type
 
 
 def of_compiled(front: FrontEnd, ctx: MethodContext) -> Type:

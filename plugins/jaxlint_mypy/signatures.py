@@ -22,7 +22,6 @@ from mypy.types import (
     Type,
     TypedDictType,
     TypeType,
-    TypeVarType,
     UnionType,
     get_proper_type,
 )
@@ -54,7 +53,7 @@ class Signatures:
 
     def replace(self, ctx: MethodSigContext) -> FunctionLike:
         """`x.replace(...)`: the fields, keyword-only."""
-        receiver = _instance(ctx.type)
+        receiver = instance_of(ctx.type)
         cls = self.front.class_of(receiver.type) if receiver is not None else None
         fields = None if cls is None or receiver is None else self._fields(ctx, cls, receiver)
         if fields is None or receiver is None:
@@ -63,7 +62,7 @@ class Signatures:
 
     def apply_gradients(self, ctx: MethodSigContext) -> FunctionLike:
         """`state.apply_gradients(grads=..., field=...)`."""
-        receiver = _instance(ctx.type)
+        receiver = instance_of(ctx.type)
         cls = self.front.class_of(receiver.type) if receiver is not None else None
         if cls is None or receiver is None or not is_flax_method(receiver.type, "apply_gradients"):
             return ctx.default_signature
@@ -75,7 +74,7 @@ class Signatures:
     def create(self, ctx: MethodSigContext) -> FunctionLike:
         """`State.create(apply_fn=..., params=..., tx=..., field=...)`, which makes a `State`."""
         made = _made(get_proper_type(ctx.type))
-        receiver = _instance(made) if made is not None else None
+        receiver = instance_of(made) if made is not None else None
         cls = self.front.class_of(receiver.type) if receiver is not None else None
         if made is None or cls is None or receiver is None or not is_flax_method(receiver.type, "create"):
             return ctx.default_signature
@@ -174,11 +173,6 @@ def _signature(
     )
     signature.definition = None
     return signature
-
-
-def _instance(typ: Type) -> Instance | None:
-    proper = get_proper_type(typ)
-    return instance_of(proper.upper_bound if isinstance(proper, TypeVarType) else proper)
 
 
 def _made(proper: ProperType) -> Type | None:

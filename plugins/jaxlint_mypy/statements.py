@@ -6,6 +6,7 @@ mypy's own visitors are compiled and cannot be inherited from, so the statements
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import msgspec
 from msgspec.structs import replace
@@ -14,8 +15,27 @@ from mypy.nodes import Block, Expression, FuncDef, MemberExpr, MypyFile, Stateme
 
 from jaxlint.infer.evaluating.notes import TRIED
 from jaxlint.symbols.outline import EXPECTED_FAILURE, EXPECTS_ERROR
-from jaxlint.syntax.expressions import Constant, dotted
-from jaxlint_mypy.exprs import to_expr
+from jaxlint.syntax.expressions import (
+    Argument,
+    BoolOp,
+    Call,
+    Compare,
+    Comprehension,
+    Conditional,
+    Constant,
+    Expr,
+    Name,
+    Span,
+    Unary,
+    children,
+    dotted,
+)
+from jaxlint_mypy.exprs import span_of, to_expr
+
+#: Statements that ask for the truth value of an expression.
+_TESTING = (nodes.IfStmt, nodes.WhileStmt, nodes.AssertStmt)
+#: Where statements keep the expressions that they evaluate.
+_EVALUATED = ("expr", "rvalue", "subject", "guards")
 
 
 class Around(msgspec.Struct, frozen=True):
@@ -45,11 +65,10 @@ class Statements:
     def __init__(self, body: Sequence[Statement]) -> None:
         self._stores: dict[int, Store] = {}
         self._alone: set[int] = set()
-        self._asked_for: set[str | None] = set()
-        self._asked: set[int] = set()
         self._given: dict[str, list[Expression]] = {}
         self._to_fail: set[str] = set()
         self._rows: list[tuple[int, int, Around, tuple[Expression, ...]]] = []
+        self._noted: list[Statement] = []
         self._read(body, Around())
 
     def store(self, target: Expression) -> Store | None:
@@ -61,12 +80,25 @@ class Statements:
         return id(call) in self._alone
 
     def is_asked(self, test: Expression) -> bool:
-        """Whether a statement asks for the truth value of an expression."""
-        return id(test) in self._asked
+        """Whether something asks for the truth value of an expression."""
+        return span_of(test) in self._questions[0]
 
     def asks_for(self, path: str) -> bool:
-        """Whether a statement asks if `path` is None, or is there at all, as code does that makes something once."""
-        return path in self._asked_for
+        """Whether something asks if `path` is None, or is there at all, as code does that makes something once."""
+        return path in self._questions[1]
+
+    @cached_property
+    def _questions(self) -> tuple[frozenset[Span], frozenset[str | None]]:
+        """What is asked for its truth value, and the paths of which it is asked whether something is there."""
+        tests: set[Span] = set()
+        paths: set[str | None] = set()
+        for statement in self._noted:
+            for expr, is_asked in _evaluated(statement):
+                for part, is_test in _parts(to_expr(expr), is_asked):
+                    if is_test:
+                        tests.add(part.at)
+                    paths.add(_sought(part, is_test))
+        return frozenset(tests), frozenset(paths)
 
     def given(self, name: str) -> list[Expression]:
         """What is assigned to a variable."""
@@ -95,6 +127,7 @@ class Statements:
 
     def _note(self, node: Statement, around: Around, *targets: Expression) -> None:
         self._rows.append((node.line, node.end_line or node.line, around, targets))
+        self._noted.append(node)
 
     def _statement(self, node: Statement, around: Around) -> None:
         if isinstance(node, nodes.ExpressionStmt):
@@ -120,7 +153,6 @@ class Statements:
         elif isinstance(node, nodes.IfStmt):
             self._note(node, around)
             for test, block in zip(node.expr, node.body, strict=True):
-                self._ask(test)
                 self._block(block, _tested(around, test, True))
                 around = _tested(around, test, False)
             self._block(node.else_body, around)
@@ -131,12 +163,8 @@ class Statements:
             self._block(node.else_body, around)
         elif isinstance(node, nodes.WhileStmt):
             self._note(node, around)
-            self._ask(node.expr)
             self._block(node.body, replace(around, in_loop=True))
             self._block(node.else_body, around)
-        elif isinstance(node, nodes.AssertStmt):
-            self._note(node, around)
-            self._ask(node.expr)
         elif isinstance(node, nodes.WithStmt):
             self._with(node, around)
         elif isinstance(node, nodes.TryStmt):
@@ -147,19 +175,6 @@ class Statements:
                 self._block(block, around)
         elif not isinstance(node, (nodes.FuncBase, nodes.Decorator, nodes.OverloadedFuncDef)):
             self._note(node, around)
-
-    def _ask(self, test: Expression) -> None:
-        self._asked.add(id(test))
-        if isinstance(test, nodes.UnaryExpr) and test.op == "not":
-            self._ask(test.expr)
-        elif isinstance(test, nodes.OpExpr) and test.op in ("and", "or"):
-            self._ask(test.left)
-            self._ask(test.right)
-        elif isinstance(test, nodes.ComparisonExpr) and test.operators == ["is"]:
-            self._asked_for.add(dotted(to_expr(test.operands[0])))
-        elif isinstance(test, nodes.CallExpr) and last_name(test) == "hasattr" and len(test.args) == 2:
-            name = test.args[1].value if isinstance(test.args[1], nodes.StrExpr) else ""
-            self._asked_for.add(f"{dotted(to_expr(test.args[0]))}.{name}")
 
     def _block(self, block: Block | None, around: Around) -> None:
         if block is not None:
@@ -206,6 +221,43 @@ class Statements:
         self._block(node.body, replace(around, expected=around.expected | expected))
         for block in (*node.handlers, node.else_body, node.finally_body):
             self._block(block, around)
+
+
+def _evaluated(statement: Statement) -> Iterator[tuple[Expression, bool]]:
+    """The expressions that a statement evaluates outside of its blocks, and whether it asks for their truth values."""
+    for name in _EVALUATED:
+        found = getattr(statement, name, None)
+        is_asked = name == "guards" or isinstance(statement, _TESTING)
+        yield from ((one, is_asked) for one in (found if isinstance(found, list) else [found]) if one is not None)
+
+
+def _parts(expr: Expr, is_test: bool) -> Iterator[tuple[Expr, bool]]:
+    """An expression and all that is in it, and whether it is asked for its truth value."""
+    yield expr, is_test
+    match expr:
+        case BoolOp(left=left, right=right):
+            parts = [(left, True), (right, is_test)]
+        case Conditional(test=test, body=body, orelse=orelse):
+            parts = [(test, True), (body, is_test), (orelse, is_test)]
+        case Comprehension(clauses=clauses):
+            tests = {id(condition) for clause in clauses for condition in clause.conditions}
+            parts = [(child, id(child) in tests) for child in children(expr)]
+        case _:
+            parts = [(child, isinstance(expr, Unary) and expr.op == "not") for child in children(expr)]
+    for part, is_asked in parts:
+        yield from _parts(part, is_asked)
+
+
+def _sought(expr: Expr, is_test: bool) -> str | None:
+    """The path of which an expression asks whether something is there: `x.f` of `x.f is None`, `hasattr(x, "f")`."""
+    match expr:
+        case Compare(left=left, ops=("is",)) if is_test:
+            return dotted(left)
+        case Call(
+            func=Name(id="hasattr" | "getattr"), args=(Argument(value=held), Argument(value=Constant(value=name)), *_)
+        ):
+            return f"{dotted(held)}.{name}"
+    return None
 
 
 def statements_of(node: FuncDef | MypyFile) -> Statements:

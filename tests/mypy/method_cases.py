@@ -39,6 +39,46 @@ def g(s: T) -> T:
 def h(s: T) -> T:
     return s.replace(s=3)  # E: type
 """,
+    "of_type_variable": "# only: replace"
+    + _STATE
+    + _SELF
+    + """
+T = t.TypeVar("T", bound=S)
+def f(s: T) -> T:
+    s.replace(x=s.x * 2)  # E: discard
+    return s
+def g(s: t.Optional[T], o: T) -> bool:
+    if s is None:
+        o.replace(n=2)  # E: discard
+        return False
+    s.replace(n=1)  # E: discard
+    return s == o  # E: equality
+def h(s: T) -> t.Optional[T]:
+    print(hash(s) if s.n else 0)  # E: unhashable
+    s.x.at[0].set(1)  # E: discard
+    return s.replace(n=2) if s.n else None
+@class Own
+    x: jax.Array
+    def a(self) -> Self:
+        self.replace(x=self.x * 2)  # E: discard
+        return self
+    def b(self, other: Self) -> Self:
+        print(self != other)  # E: equality
+        return self.replace(x=other.x)
+    def c(self) -> None:
+        self.replace(x=self.x * 2)  # E: discard
+""",
+    "copied_variable": "# only: equinox\n"
+    + _SELF
+    + """
+@class S
+    x: jax.Array
+    def a(self) -> Self:
+        made = eqx.tree_at(lambda one: one.x, self, self.x * 2)
+        made.x = made.x  # E: frozen
+        eqx.tree_at(lambda one: one.x, self, self.x * 2)  # E: discard
+        return made
+""",
     "replace_taken": "# only: replace"
     + _STATE
     + """
@@ -927,6 +967,42 @@ def f(s: S, o: Other) -> S:
     o.replace(3)
     s.select()
     return s.replace(n=1)  # E: no-replace
+""",
+    "asked_of_unseen_base": "# only: penzai"
+    + _STATE
+    + """
+def ternary(s: S, v: object) -> t.Any:
+    return s.replace(x=v) if hasattr(s, "replace") else s
+def of_and(s: S, v: object) -> t.Any:
+    return hasattr(s, "replace") and s.replace(x=v)
+def of_or(s: S, v: object) -> t.Any:
+    return not hasattr(s, "replace") or s.replace(x=v)
+def comprehension(many: t.List[S], v: object) -> t.Any:
+    return [s.replace(x=v) for s in many if hasattr(s, "replace")]
+def asserted(s: S, v: object) -> t.Any:
+    assert hasattr(s, "replace"), s
+    return s.replace(x=v)
+def loop(s: S, v: object) -> t.Any:
+    while (n := s.n) > 3 and hasattr(s, "replace"):
+        s = s.replace(x=v, n=n)
+    return s
+def named(s: S, v: object) -> t.Any:
+    can = hasattr(s, "replace")
+    return s.replace(x=v) if can else s
+def got(s: S, v: object) -> t.Any:
+    return s.replace(x=v) if callable(getattr(s, "replace", None)) else s
+def nested(s: S, v: object) -> t.Any:
+    return print(max([s.replace(x=v) if hasattr(s, "replace") else s], key=lambda one: one.n))
+def in_lambda(v: object) -> t.Any:
+    return lambda s: s.replace(x=v) if hasattr(s, "replace") else s
+def outside(s: S, v: object) -> t.Any:
+    if hasattr(s, "replace"):
+        return lambda: s.replace(x=v)
+    def inner() -> t.Any:
+        return s.replace(x=v)
+    return inner
+def of_another(s: S, o: S, v: object) -> t.Any:
+    return s.replace(x=v) if hasattr(o, "replace") else s  # E: no-replace
 """,
     "converter_is_class": "# only: equinox"
     + """

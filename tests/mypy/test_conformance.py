@@ -41,6 +41,7 @@ TYPES_TELL = {
     "type_guard": "a guard",
     "chex_tuples": "what a generated method makes",
     "unpacked": "the items of a list behind a star",
+    "of_type_variable": "what bounds a type variable, where instances are compared",
 }
 
 Found = tuple[str, int, str]

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import AssignAttribute, Replace
+from jaxlint.infer.evaluating.events import AssignAttribute, CallMethod, Replace
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import COPYING_NAMES
-from jaxlint.syntax.expressions import Attribute, Call, Compare, Constant, Expr, Subscript, children, dotted
+from jaxlint.syntax.expressions import (
+    Argument,
+    Attribute,
+    Call,
+    Compare,
+    Constant,
+    Expr,
+    Name,
+    Subscript,
+    children,
+    dotted,
+)
 from jaxlint.syntax.statements import Annotate, Assign, Body, Try, all_parts, bound_by, own_parts, walk
 
 #: Functions that tell whether an instance has a field, or which ones.
@@ -33,6 +44,24 @@ def is_looked_up(update: Replace, field: str, evaluator: Evaluator) -> bool:
         return any(_asks(part, field, base) for part in all_parts(body))
     units = place.module.outline.units
     return any(unit.kind == "code" and not unit.calls.isdisjoint(_LOOKING) for unit in units)
+
+
+def is_method_asked_for(call: CallMethod, evaluator: Evaluator) -> bool:
+    """Whether the function asks the instance if it has the method that is called, in whatever way it goes on then."""
+    place, func = call.place, call.call.func
+    base = dotted(func.value) if isinstance(func, Attribute) else None
+    if base is None or not place.functions:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
+    return any(_asks_whether_there(part, call.name, base) for part in all_parts(body))
+
+
+def _asks_whether_there(expr: Expr, name: str, base: str) -> bool:
+    """Whether an instance is asked for an attribute that it need not have."""
+    match expr:
+        case Call(func=Name(id="hasattr" | "getattr"), args=(Argument(value=held), Argument(value=asked), *_)):
+            return dotted(held) == base and _is_text(asked, name)
+    return False
 
 
 def _asks(expr: Expr, field: str, base: str) -> bool:
