@@ -60,11 +60,15 @@ class Store(msgspec.Struct, frozen=True):
 
 
 class Statements:
-    """The statements of one function, or those of a module and its classes outside of functions."""
+    """The statements of one function, or those of a module and its classes outside of functions.
+
+    Expressions are known by their places: where a type variable stands for one of several types, mypy checks a copy of
+    the function for each of them.
+    """
 
     def __init__(self, body: Sequence[Statement]) -> None:
-        self._stores: dict[int, Store] = {}
-        self._alone: set[int] = set()
+        self._stores: dict[Span, Store] = {}
+        self._alone: set[Span] = set()
         self._given: dict[str, list[Expression]] = {}
         self._to_fail: set[str] = set()
         self._rows: list[tuple[int, int, Around, tuple[Expression, ...]]] = []
@@ -73,11 +77,11 @@ class Statements:
 
     def store(self, target: Expression) -> Store | None:
         """How an attribute (or an item) is assigned, if it is a target."""
-        return self._stores.get(id(target))
+        return self._stores.get(span_of(target))
 
     def stands_alone(self, call: Expression) -> bool:
         """Whether an expression is a statement of its own."""
-        return id(call) in self._alone
+        return span_of(call) in self._alone
 
     def is_asked(self, test: Expression) -> bool:
         """Whether something asks for the truth value of an expression."""
@@ -135,7 +139,7 @@ class Statements:
                 around = _expecting(around)
                 self._to_fail |= {given.name for given in node.expr.args if isinstance(given, nodes.NameExpr)}
             self._note(node, around)
-            self._alone.add(id(node.expr))
+            self._alone.add(span_of(node.expr))
         elif isinstance(node, nodes.AssignmentStmt):
             self._note(node, around, *node.lvalues)
             for target in node.lvalues:
@@ -182,7 +186,7 @@ class Statements:
 
     def _target(self, target: Expression, how: str, value: Expression | None) -> None:
         if isinstance(target, (MemberExpr, nodes.IndexExpr)):
-            self._stores[id(target)] = Store(how, value)
+            self._stores[span_of(target)] = Store(how, value)
         elif isinstance(target, nodes.NameExpr):
             if value is not None:
                 self._given.setdefault(target.name, []).append(value)

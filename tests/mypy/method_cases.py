@@ -68,6 +68,23 @@ def h(s: T) -> t.Optional[T]:
     def c(self) -> None:
         self.replace(x=self.x * 2)  # E: discard
 """,
+    "one_of_several_types": "# only: flax node jdc equinox"
+    + """
+T = t.TypeVar("T", int, float)
+@class S
+    x: jax.Array
+    n: int = 0
+    def own(self, v: T) -> T:
+        self.n = 2  # E: frozen
+        return v
+def f(s: S, v: T) -> T:
+    s.n = 1  # E: frozen
+    dataclasses.replace(s, n=2)  # E: discard
+    s.x[0] = v  # E: item
+    for s.n in range(2):  # E: frozen
+        pass
+    return v
+""",
     "copied_variable": "# only: equinox\n"
     + _SELF
     + """
