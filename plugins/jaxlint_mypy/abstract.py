@@ -13,7 +13,6 @@ from mypy.nodes import AssignmentStmt, ClassDef, NameExpr, TypeInfo, Var
 from mypy.plugin import FunctionSigContext
 from mypy.plugins.dataclasses import replace_function_sig_callback
 from mypy.types import (
-    CallableType,
     FunctionLike,
     Instance,
     Type,
@@ -26,8 +25,8 @@ from mypy.types import (
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint_mypy.fields import taken_by_converters
 from jaxlint_mypy.front import FrontEnd
-from jaxlint_mypy.internals import keywords_of_replace, type_again
-from jaxlint_mypy.parameters import ANY, Parameters, field_type
+from jaxlint_mypy.internals import attributes_asked_for, keywords_of_replace, type_again
+from jaxlint_mypy.parameters import ANY, Parameters, field_type, with_keyword
 
 
 def hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:
@@ -94,7 +93,7 @@ def with_open(parameters: Parameters, receiver: Instance) -> Parameters:
 
 
 def of_replace(ctx: FunctionSigContext) -> FunctionLike:
-    """`dataclasses.replace(x, ...)`: mypy's signature, with what the class of `x` leaves open to its subclasses.
+    """`dataclasses.replace(x, ...)`: mypy's signature, with what the class of `x` leaves open or `x` is asked for.
 
     What is given goes through the constructor, and so through its converters: they say what a field may be given.
     """
@@ -103,12 +102,12 @@ def of_replace(ctx: FunctionSigContext) -> FunctionLike:
     if len(receivers) == 1:
         for name, typ in taken_by_converters(receivers[0]).items():
             if name in signature.arg_names:
-                signature = _with_keyword(signature, name, typ)
+                signature = with_keyword(signature, name, typ)
     taken = [_taken(receiver) for receiver in receivers]
-    names = dict.fromkeys(name for one in receivers for name in left_open(one.type))
+    names = dict.fromkeys(name for one in receivers for name in (*left_open(one.type), *attributes_asked_for(one)))
     for name in names:
         if all(name in one for one in taken):
-            signature = _with_keyword(signature, name, taken[0][name] if len(taken) == 1 else ANY)
+            signature = with_keyword(signature, name, taken[0][name] if len(taken) == 1 else ANY)
     return signature
 
 
@@ -142,16 +141,5 @@ def _receivers(typ: Type) -> Iterator[Instance]:
 
 def _taken(receiver: Instance) -> dict[str, Type]:
     """What `replace` of an instance of a class or of its subclasses takes."""
-    names = [*keywords_of_replace(receiver.type), *left_open(receiver.type)]
+    names = [*keywords_of_replace(receiver.type), *left_open(receiver.type), *attributes_asked_for(receiver)]
     return {name: field_type(receiver, name) for name in names}
-
-
-def _with_keyword(signature: CallableType, name: str, typ: Type) -> CallableType:
-    """A signature that takes a keyword of a type, whether it did before or not."""
-    known = zip(signature.arg_names, signature.arg_kinds, signature.arg_types, strict=True)
-    kept = [one for one in known if one[0] != name]
-    return signature.copy_modified(
-        arg_names=[*(text for text, _, _ in kept), name],
-        arg_kinds=[*(kind for _, kind, _ in kept), nodes.ARG_NAMED_OPT],
-        arg_types=[*(one for _, _, one in kept), typ],
-    )

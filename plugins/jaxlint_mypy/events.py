@@ -41,7 +41,8 @@ from jaxlint.syntax.expressions import Argument, Call, Name, dotted
 from jaxlint.syntax.statements import walk
 from jaxlint_mypy.exprs import span_of, to_call, to_expr
 from jaxlint_mypy.front import FrontEnd
-from jaxlint_mypy.internals import functions_around, has_unseen_base, type_of
+from jaxlint_mypy.internals import attributes_asked_for, functions_around, has_unseen_base, type_of
+from jaxlint_mypy.parameters import instance_of
 from jaxlint_mypy.report import report
 from jaxlint_mypy.statements import Around, Statements, last_name, statements_of
 
@@ -263,6 +264,9 @@ class EventFeeder:
         checker = ctx.api
         assert isinstance(checker, TypeChecker)
         receiver = self._type_value(checker, base)
+        instance = instance_of(type_of(checker, base))
+        if function == "equinox.tree_at" and instance is not None and attributes_asked_for(instance):
+            return  # what is selected may be what it was asked for
         self._update(ctx, call, base, receiver, function, call.args[1:] if function in REPLACE_FUNCTIONS else ())
 
     def _update(

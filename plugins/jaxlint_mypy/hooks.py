@@ -21,7 +21,7 @@ from mypy.plugin import (
     ReportConfigContext,
     SemanticAnalyzerPluginInterface,
 )
-from mypy.types import FunctionLike, Instance, Type, get_proper_type
+from mypy.types import CallableType, FunctionLike, Instance, Type, get_proper_type
 
 import jaxlint
 from jaxlint.libraries.arrays import AT_METHODS
@@ -40,6 +40,7 @@ from jaxlint_mypy.given import calls_lambdas, of_calling
 from jaxlint_mypy.internals import class_statement, classes_of, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.methods import without_others
+from jaxlint_mypy.parameters import with_asked
 from jaxlint_mypy.report import report
 from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_tree_at
 from jaxlint_mypy.signatures import Signatures, of_mapping, taking_any_keyword
@@ -122,8 +123,8 @@ class Hooks:
         self.front = front
         self._plugin = plugin
         self.classes = ClassTeller(front)
-        self.signatures = Signatures(front)
         self.feeder = EventFeeder(front)
+        self.signatures = Signatures(self.feeder)
         self.items = ItemFeeder(self.feeder)
         self.types_only = TypesOnly(self.feeder)
         self._displays = Displays(self.types_only, self.method)
@@ -480,7 +481,8 @@ class Hooks:
         if not isinstance(ctx.context, Expression):
             return ctx.default_attr_type
         self.feeder.attribute(ctx)
-        return without_others(ctx.default_attr_type)
+        method = get_proper_type(without_others(ctx.default_attr_type))
+        return with_asked(method, ctx.type) if isinstance(method, CallableType) else method
 
     def _is_telling(self, owner: str) -> bool:
         cls = self.front.class_named(owner)

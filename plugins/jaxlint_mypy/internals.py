@@ -16,7 +16,19 @@ from mypy.checker import TypeChecker
 from mypy.errors import Errors
 from mypy.fscache import FileSystemCache
 from mypy.modulefinder import BuildSource
-from mypy.nodes import CallExpr, Context, Expression, FuncDef, MemberExpr, MypyFile, NameExpr, TypeInfo
+from mypy.nodes import (
+    CallExpr,
+    Context,
+    Decorator,
+    Expression,
+    FuncDef,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    SymbolNode,
+    TypeInfo,
+    Var,
+)
 from mypy.options import Options
 from mypy.plugin import CheckerPluginInterface, SemanticAnalyzerPluginInterface
 from mypy.server.trigger import make_trigger
@@ -93,6 +105,19 @@ def type_again(checker: TypeChecker, node: Expression) -> Type:
     """The type of an expression that may not have been looked at."""
     with checker.msg.filter_errors():
         return checker.get_expression_type(node)
+
+
+def attributes_asked_for(instance: Instance) -> list[str]:
+    """What an instance has besides what its class says, as the code asks: by `hasattr`, or as one of two classes."""
+    found = list(instance.extra_attrs.attrs) if instance.extra_attrs is not None else []
+    if instance.type.is_intersection:
+        for base in instance.type.mro:
+            found += [name for name, symbol in base.names.items() if _is_attribute(symbol.node)]
+    return found
+
+
+def _is_attribute(node: SymbolNode | None) -> bool:
+    return isinstance(node, Var) or (isinstance(node, Decorator) and node.var.is_property)
 
 
 def has_unseen_base(info: TypeInfo) -> bool:

@@ -28,6 +28,7 @@ from mypy.typevars import fill_typevars
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.updates import accepted_keywords
 from jaxlint_mypy.front import FrontEnd
+from jaxlint_mypy.internals import attributes_asked_for
 from jaxlint_mypy.values import ARRAYS, SCALARS
 
 ANY = AnyType(TypeOfAny.explicit)
@@ -84,6 +85,26 @@ def instance_of(typ: Type | None) -> Instance | None:
     if isinstance(proper, TupleType):
         proper = proper.partial_fallback
     return proper if isinstance(proper, Instance) else None
+
+
+def with_keyword(signature: CallableType, name: str, typ: Type) -> CallableType:
+    """A signature that takes a keyword of a type, whether it did before or not."""
+    known = zip(signature.arg_names, signature.arg_kinds, signature.arg_types, strict=True)
+    kept = [one for one in known if one[0] != name]
+    return signature.copy_modified(
+        arg_names=[*(text for text, _, _ in kept), name],
+        arg_kinds=[*(kind for _, kind, _ in kept), nodes.ARG_NAMED_OPT],
+        arg_types=[*(one for _, _, one in kept), typ],
+    )
+
+
+def with_asked(signature: CallableType, receiver: Type) -> CallableType:
+    """A signature that takes by keyword, too, what its receiver has besides what its class says."""
+    instance = instance_of(receiver)
+    for name in [] if instance is None else attributes_asked_for(instance):
+        if name not in signature.arg_names:
+            signature = with_keyword(signature, name, ANY)
+    return signature
 
 
 def field_type(receiver: Instance, name: str) -> Type:

@@ -27,8 +27,10 @@ from mypy.types import (
 )
 
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.syntax.expressions import dotted
 from jaxlint_mypy.codes import STRICT_REPLACE
-from jaxlint_mypy.front import FrontEnd
+from jaxlint_mypy.events import EventFeeder
+from jaxlint_mypy.exprs import to_expr
 from jaxlint_mypy.internals import type_again
 from jaxlint_mypy.methods import is_flax_method
 from jaxlint_mypy.parameters import (
@@ -42,14 +44,16 @@ from jaxlint_mypy.parameters import (
     of_create,
     of_gradients,
     replaced,
+    with_asked,
 )
 
 
 class Signatures:
     """Gives calls of updates the signature that fits what they are given."""
 
-    def __init__(self, front: FrontEnd) -> None:
-        self.front = front
+    def __init__(self, feeder: EventFeeder) -> None:
+        self.feeder = feeder
+        self.front = feeder.front
 
     def replace(self, ctx: MethodSigContext) -> FunctionLike:
         """`x.replace(...)`: the fields, keyword-only."""
@@ -90,7 +94,17 @@ class Signatures:
         names, given = replaced(cls), _given(ctx)
         if names is None:
             return None
-        return [(n, kind_replaced(cls, n), self._type(ctx, receiver, n, given.get(n))) for n in names]
+        known = [(n, kind_replaced(cls, n), self._type(ctx, receiver, n, given.get(n))) for n in names]
+        return known + [(n, nodes.ARG_NAMED_OPT, ANY) for n in given if n not in names and self._is_asked_for(ctx, n)]
+
+    def _is_asked_for(self, ctx: MethodSigContext, name: str) -> bool:
+        """Whether the function asks the receiver if it has an attribute, as subclasses may: `getattr(x, "f", None)`."""
+        call, checker = ctx.context, ctx.api
+        if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr):
+            return False
+        receiver = call.callee.expr if isinstance(call.callee, nodes.MemberExpr) else None
+        path = dotted(to_expr(receiver)) if receiver is not None else None
+        return path is not None and self.feeder.code(checker)[1].asks_for(f"{path}.{name}")
 
     def _type(self, ctx: MethodSigContext, receiver: Instance, name: str, given: nodes.Expression | None) -> Type:
         """The type that a field may be given; arrays and numbers stand for each other unless declared otherwise."""
@@ -162,6 +176,8 @@ def _has_splat(ctx: MethodSigContext) -> bool:
 def _signature(
     ctx: MethodSigContext, parameters: Parameters, returned: Type, info: TypeInfo, name: str
 ) -> CallableType:
+    if isinstance(returned, Instance):
+        returned = returned.copy_modified()  # in a union with others mypy may forget what this one was asked for
     signature = ctx.default_signature.copy_modified(
         arg_names=[name for name, _, _ in parameters],
         arg_kinds=[kind for _, kind, _ in parameters],
@@ -172,7 +188,7 @@ def _signature(
         implicit=False,
     )
     signature.definition = None
-    return signature
+    return with_asked(signature, ctx.type)
 
 
 def _made(proper: ProperType) -> Type | None:

@@ -68,6 +68,62 @@ def h(s: T) -> t.Optional[T]:
     def c(self) -> None:
         self.replace(x=self.x * 2)  # E: discard
 """,
+    "asked_of_receiver": "# only: flax node chex"
+    + _STATE
+    + """
+T = t.TypeVar("T", bound=S)
+@t.runtime_checkable
+class HasStats(t.Protocol):
+    @property
+    def stats(self) -> t.Any: ...
+def narrowed(s: S, v: object) -> S:
+    if hasattr(s, "stats"):
+        s = s.replace(stats=v)
+        return dataclasses.replace(s, stats=v)
+    return s.replace(other=v)  # E: unknown
+def ternary(s: S, v: object) -> S:
+    a = s.replace(stats=v) if hasattr(s, "stats") else s
+    b = s.replace(other=v) if hasattr(s, "stats") else s  # E: unknown
+    return a if a.n else b
+def early(s: T, v: object) -> T:
+    if not hasattr(s, "stats"):
+        return s
+    update = s.replace
+    return update(stats=v)
+def comprehension(many: t.List[S], v: object) -> t.Any:
+    return [s.replace(stats=v) for s in many if hasattr(s, "stats")]
+def by_getattr(s: S) -> S:
+    stats = getattr(s, "stats", None)
+    return s if stats is None else s.replace(stats=stats)
+def by_protocol(s: S, v: object) -> object:
+    if isinstance(s, HasStats):
+        return s.replace(stats=v)
+    return s.replace(n=2)
+def of_another(s: S, o: S, v: object) -> S:
+    return s.replace(stats=v) if hasattr(o, "stats") else s  # E: unknown
+""",
+    "asked_of_train_state": "# only: node"
+    + """
+from flax.training.train_state import TrainState
+def f(s: TrainState, g: t.Any, v: t.Any) -> TrainState:
+    if hasattr(s, "batch_stats"):
+        s = s.replace(batch_stats=v)
+    s2 = s.apply_gradients(grads=g, batch_stats=v) if hasattr(s, "batch_stats") else s.apply_gradients(grads=g)
+    return s2
+def h(s: TrainState, g: t.Any, v: t.Any) -> TrainState:
+    variables = {"params": s.params, "batch_stats": getattr(s, "batch_stats", None)}
+    s = s.apply_gradients(grads=g, others=variables)  # E: unknown
+    return s.replace(batch_stats=v)
+""",
+    "asked_of_module": "# only: equinox"
+    + """
+@class M
+    x: jax.Array
+def f(m: M, v: jax.Array) -> M:
+    if hasattr(m, "extra"):
+        return eqx.tree_at(lambda m: m.extra, m, v)
+    return eqx.tree_at(lambda m: m.other, m, v)  # E: tree-at
+""",
     "one_of_several_types": "# only: flax node jdc equinox"
     + """
 T = t.TypeVar("T", int, float)
