@@ -76,6 +76,8 @@ _CREATION = frozenset(
     reshape frombuffer broadcast_to atleast_1d atleast_2d atleast_3d block kron vander hamming hanning bartlett
     blackman kaiser indices pad roll flip fliplr flipud transpose moveaxis swapaxes expand_dims squeeze""".split()
 )
+#: Functions of jax.numpy that make one array of those in a list or tuple, and raise where they are something else.
+JOINING = frozenset("jax.numpy." + name for name in "stack concatenate vstack hstack dstack array asarray".split())
 #: Functions of jax.numpy that return an array whatever they are given.
 _ELEMENTWISE = frozenset(
     """abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil clip conj cos cosh

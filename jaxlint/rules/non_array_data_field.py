@@ -36,13 +36,13 @@ class NonArrayDataField(ClassRule, EventRule):
     ## What it does
 
     Finds data fields (leaves) whose type is none that JAX accepts: strings, functions, optimizers, dtypes, enums, sets,
-    paths and the like, in classes whose instances go into a transformation of JAX, or come out of one.
+    paths and the like, in classes whose instances go into a transformation of JAX, come out of one, or are stacked.
 
     ## Why is this bad?
 
     Every leaf of an argument of `jax.jit`, `jax.grad`, `jax.vmap` or `lax.scan`, and of what their functions return,
-    must be an array or a number. Anything else is refused as soon as the function is called. Marked static, it becomes
-    a part of the compiled program.
+    must be an array or a number. Anything else is refused as soon as the function is called, and so it is by
+    `jax.tree.map(lambda *xs: jnp.stack(xs), *instances)`. Marked static, it becomes a part of the compiled program.
 
     ## What you will see
 
@@ -128,6 +128,7 @@ class NonArrayDataField(ClassRule, EventRule):
         """Look at an argument of a transformed function, or at what a constructor is given."""
         if isinstance(event, Construct):
             yield from _plain_functions(event, evaluator)
+            yield from self._stacked_fields(event, evaluator)
             return
         assert isinstance(event, Cross)
         traced = traced_by(event)
@@ -139,6 +140,16 @@ class NonArrayDataField(ClassRule, EventRule):
                 if place is not None:
                     fix = _marking(field, cls, event.place.module, traced, evaluator)
                     yield _problem(place, cls, field, what, _consequence(traced), fix)
+
+    def _stacked_fields(self, event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
+        """What the leaves hold of an instance that is made where instances of the class are stacked."""
+        cls, module = event.cls.cls, event.place.module
+        stacking = _stacking(cls, evaluator)
+        if stacking is not None and evaluator.traced.of(cls) is None:
+            for field, what in self._refused_fields(cls, evaluator):
+                at = field.at if field.owner.module is module else event.at
+                fix = make_static(field, cls, module, evaluator.model)
+                yield _problem(at, cls, field, what, _consequence(stacking), fix)
 
     def _refused_fields(self, cls: PytreeClass, evaluator: Evaluator) -> list[tuple[Field, str]]:
         """The leaves of a class that certainly hold what JAX refuses, with what that is."""
@@ -158,12 +169,18 @@ def _place_of(field: Field, event: Event, evaluator: Evaluator) -> object | None
     return None if said else event.at
 
 
+def _stacking(cls: PytreeClass, evaluator: Evaluator) -> TracedBy | None:
+    """What makes one instance of several of a class when `jax.tree.map` is called, in words of transformations."""
+    joining = evaluator.traced.stacked(cls)
+    return None if joining is None else TracedBy("jax.tree.map", joining)
+
+
 def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
     """The fields for functions to which an instance that crosses is given a function that is no pytree."""
     cls = event.cls.cls
     leaves = ((argument, cls.field(argument.name)) for argument in event.arguments)
     given = [(a, f) for a, f in leaves if f is not None and f.role is Role.LEAF and is_function(a.value)]
-    traced = evaluator.traced.of(cls) if given else None
+    traced = (evaluator.traced.of(cls) or _stacking(cls, evaluator)) if given else None
     if traced is None or _is_kept_out(event, evaluator):
         return
     for argument, field in given:

@@ -100,7 +100,7 @@ class ValidationInInit(BodyRule):
 
     If instances never meet an operation that replaces their leaves. With low confidence only are reported: classes of
     a framework that are not seen to go into a transformation, and checks of the shape in dataclasses that are not seen
-    to be mapped, by `jax.vmap` or to what has no shape. A check that depends on another test of the value
+    to be mapped, by `jax.vmap` or to what has no shape, or stacked. A check that depends on another test of the value
     (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
 
     ## References

@@ -37,12 +37,23 @@ from jaxlint.libraries import arrays
 from jaxlint.libraries.standard import FLOATS_OF_FLOATS
 from jaxlint.libraries.transforms import WRAPPERS
 from jaxlint.libraries.trees import TREE_MAPS
-from jaxlint.project.resolution import External
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, UPDATE_FUNCTIONS
-from jaxlint.syntax.expressions import Call, Constant, Expr, Lambda, has_no_shape, last_name
+from jaxlint.syntax.expressions import (
+    Argument,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Starred,
+    has_no_shape,
+    last_name,
+)
 from jaxlint.syntax.statements import FunctionDefinition, all_parts, parts
 
 if TYPE_CHECKING:
@@ -109,6 +120,9 @@ class KnownFunctions:
             value = element_of(values[1]) if call.args[1].star else plain(values[1])
             if self._puts_in_no_arrays(plain(values[0])):
                 self.evaluator.traced.note_replaced(value)
+            joining = None if any(argument.keyword for argument in call.args) else self._joining(plain(values[0]))
+            if joining is not None:
+                self.evaluator.traced.note_stacked(value, joining)
             if not isinstance(value, Instance) or self._tells_leaves_apart(plain(values[0])):
                 return UNKNOWN
             return replace(value, refilled=True)
@@ -253,6 +267,28 @@ class KnownFunctions:
             case _:
                 return False
         return bool(returned) and all(map(has_no_shape, returned))
+
+    def _joining(self, function: Value) -> str | None:
+        """By what a function certainly makes one array of all that it is given: `lambda *xs: jnp.stack(xs)`."""
+        others: tuple[str, ...] = ()
+        match function:
+            case LocalFunctionValue(function=LocalFunction(node=node, declaration=declaration, module=module)):
+                others = node.other_params if isinstance(node, Lambda) else ()
+            case FunctionValue(symbol=FunctionSymbol(module=module, declaration=declaration), receiver=None):
+                pass
+            case _:
+                return None
+        names = {*others, *(parameter.name for parameter in declaration.parameters)}
+        match declaration.return_values:
+            case (Call(func=func, args=(Argument(value=Name() | Display() as joined), *_)),):
+                items = joined.items if isinstance(joined, Display) else (joined,)
+            case _:
+                return None
+        given = [one.value if isinstance(one, Starred) else one for one in items]
+        if declaration.decorators or not all(isinstance(one, Name) and one.id in names for one in given):
+            return None
+        name = self.evaluator.model.resolver.library_name(func, module, declaration.inner_scope)
+        return name if name in arrays.JOINING else None
 
     def _partial(self, call: Call, values: Values) -> Value:
         """What `functools.partial` makes of a function, or of another partial."""

@@ -29,6 +29,7 @@ class TracedClasses:
         self.evaluator = evaluator
         self._noted: dict[Key, TracedBy] = {}
         self._replaced: set[Key] = set()
+        self._stacked: dict[Key, str] = {}
         self._filtered: dict[str, bool] = {}
         #: What other modules are seen to pass to transformed functions, of a class that this one may not.
         self.elsewhere: Callable[[PytreeClass], TracedBy | None] = lambda cls: None
@@ -37,6 +38,7 @@ class TracedClasses:
         """Forget what was seen before."""
         self._noted = {}
         self._replaced = set()
+        self._stacked = {}
 
     def note(self, value: Value, by: TracedBy) -> None:
         """Note what the module being read passes to a transformed function."""
@@ -50,6 +52,16 @@ class TracedClasses:
     def is_replaced(self, cls: PytreeClass) -> bool:
         """Whether the leaves of an instance of the class, or of one that inherits from it, are seen to be replaced."""
         return any(one.symbol.key in self._replaced for one in self.evaluator.model.family(cls))
+
+    def note_stacked(self, value: Value, joining: str) -> None:
+        """Note that the module being read makes one instance of several: a function makes arrays of their leaves."""
+        for cls in self.taken_apart(value):
+            self._stacked.setdefault(cls.symbol.key, joining)
+
+    def stacked(self, cls: PytreeClass) -> str | None:
+        """The function that makes arrays of leaves of several instances of the class or of its subclasses."""
+        keys = (one.symbol.key for one in self.evaluator.model.family(cls))
+        return next((self._stacked[key] for key in keys if key in self._stacked), None)
 
     def of(self, cls: PytreeClass) -> TracedBy | None:
         """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""

@@ -68,7 +68,8 @@ _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
 #: Functions whose calls are noted, or run what they are given, whatever is changed.
 _EXTERNAL = REPLACE_FUNCTIONS | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL} | OF_FUNCTIONS
-_EVENTFUL = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _EXTERNAL} | {"map", ""}
+_RUNNING = _EXTERNAL | TREE_MAPS
+_EVENTFUL = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _RUNNING} | {""}
 
 #: Where something is declared.
 _AT = attrgetter("at")

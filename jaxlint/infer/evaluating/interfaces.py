@@ -77,6 +77,12 @@ class ClassesInTransformations(Protocol):
     def is_replaced(self, cls: PytreeClass) -> bool:
         """Whether the leaves of an instance of the class or of its subclasses are seen to be replaced so."""
 
+    def note_stacked(self, value: Value, joining: str) -> None:
+        """Note that the module being read makes one instance of several: a function makes arrays of their leaves."""
+
+    def stacked(self, cls: PytreeClass) -> str | None:
+        """The function that makes arrays of leaves of several instances of the class or of its subclasses."""
+
     def declared_by(
         self, functions: Iterable[Function], applications: Iterable[Application], module: Module
     ) -> dict[Key, TracedBy]:

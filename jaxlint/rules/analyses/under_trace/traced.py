@@ -26,11 +26,14 @@ def is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
 
     A class that gets its constructor from the framework that registers it, too, may never leave the host.
     """
-    return cls.framework.registered_by_hand or is_seen_to_cross(cls, evaluator)
+    is_seen = is_seen_to_cross(cls, evaluator) or evaluator.traced.stacked(cls) is not None
+    return cls.framework.registered_by_hand or is_seen
 
 
 def is_seen_to_be_mapped(cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether an instance is seen to go into a transformation that gives the function other leaves: slices of them."""
+    """Whether instances are seen to get leaves of another shape: in a transformation that slices them, or stacked."""
+    if evaluator.traced.stacked(cls) is not None:
+        return True
     traced = [evaluator.traced.of(one) for one in evaluator.model.family(cls)]
     kinds = {TRANSFORMS[one.transform].kind for one in traced if one is not None}
     return not kinds.isdisjoint({Kind.MAP, Kind.LOOP})
