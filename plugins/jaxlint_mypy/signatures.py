@@ -95,16 +95,22 @@ class Signatures:
         if names is None:
             return None
         known = [(n, kind_replaced(cls, n), self._type(ctx, receiver, n, given.get(n))) for n in names]
-        return known + [(n, nodes.ARG_NAMED_OPT, ANY) for n in given if n not in names and self._is_asked_for(ctx, n)]
+        return known + [(n, nodes.ARG_NAMED_OPT, ANY) for n in given if n not in names and self._may_take(ctx, n)]
 
-    def _is_asked_for(self, ctx: MethodSigContext, name: str) -> bool:
-        """Whether the function asks the receiver if it has an attribute, as subclasses may: `getattr(x, "f", None)`."""
+    def _may_take(self, ctx: MethodSigContext, name: str) -> bool:
+        """Whether a keyword that is no field is well: an error is expected, or it is asked if the receiver has it.
+
+        As subclasses may: `getattr(x, "f", None)`.
+        """
         call, checker = ctx.context, ctx.api
         if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr):
             return False
+        statements = self.feeder.code(checker)[1]
+        if statements.around(call.line).expected:
+            return True
         receiver = call.callee.expr if isinstance(call.callee, nodes.MemberExpr) else None
         path = dotted(to_expr(receiver)) if receiver is not None else None
-        return path is not None and self.feeder.code(checker)[1].asks_for(f"{path}.{name}")
+        return path is not None and statements.asks_for(f"{path}.{name}")
 
     def _type(self, ctx: MethodSigContext, receiver: Instance, name: str, given: nodes.Expression | None) -> Type:
         """The type that a field may be given; arrays and numbers stand for each other unless declared otherwise."""

@@ -102,6 +102,23 @@ def by_protocol(s: S, v: object) -> object:
 def of_another(s: S, o: S, v: object) -> S:
     return s.replace(stats=v) if hasattr(o, "stats") else s  # E: unknown
 """,
+    "expected_to_fail": "# only: flax node chex"
+    + _STATE
+    + """
+import pytest
+def f(s: S) -> S:
+    with pytest.raises((TypeError, ValueError)):
+        s.replace(nope=1)
+    try:
+        s = s.replace(nope=2)
+    except (TypeError, ValueError):
+        pass
+    try:
+        s = s.replace(nope=3)  # E: unknown
+    except (TypeError, ValueError):
+        raise
+    return s.replace(nope=4)  # E: unknown
+""",
     "asked_of_train_state": "# only: node"
     + """
 from flax.training.train_state import TrainState
