@@ -20,6 +20,7 @@ from mypy.types import (
     Type,
     TypeOfAny,
     TypeVarType,
+    UninhabitedType,
     UnionType,
     get_proper_type,
 )
@@ -217,7 +218,7 @@ def fits(wanted: Type, actual: Type, depth: int = 0) -> bool:
     formal, given = get_proper_type(wanted), get_proper_type(actual)
     if depth > _MAX_DEPTH:
         return False
-    if isinstance(given, AnyType) or isinstance(formal, AnyType):
+    if isinstance(given, (AnyType, UninhabitedType)) or isinstance(formal, AnyType):
         return True
     if isinstance(formal, UnionType):
         return any(fits(item, given, depth + 1) for item in formal.items)
@@ -227,6 +228,9 @@ def fits(wanted: Type, actual: Type, depth: int = 0) -> bool:
         if len(formal.items) != len(given.items):
             return False
         return all(fits(f, g, depth + 1) for f, g in zip(formal.items, given.items, strict=True))
+    if isinstance(formal, Instance) and isinstance(given, TupleType) and formal.args:
+        is_held = formal.type in given.partial_fallback.type.mro
+        return is_held and all(fits(formal.args[0], item, depth + 1) for item in given.items)
     if isinstance(formal, CallableType):
         return isinstance(given, FunctionLike) or (
             isinstance(given, Instance) and given.type.has_readable_member("__call__")
@@ -235,6 +239,7 @@ def fits(wanted: Type, actual: Type, depth: int = 0) -> bool:
         return formal == given
     if _is_number(formal.type):
         return _is_number(given.type)
-    if formal.type is not given.type or len(formal.args) != len(given.args):
+    if formal.type not in given.type.mro:
         return False
+    given = map_instance_to_supertype(given, formal.type)
     return all(fits(f, g, depth + 1) for f, g in zip(formal.args, given.args, strict=True))

@@ -6,6 +6,8 @@ is wanted is well, and where it is not, mypy's message names the type of the fie
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mypy import nodes
 from mypy.checker import TypeChecker
 from mypy.erasetype import erase_typevars
@@ -121,7 +123,23 @@ class Signatures:
             return ANY if _has_splat(ctx) else typ  # mypy takes what `**changes` holds for the value of each field
         if not is_loose(typ):
             return typ
-        return ANY if fits(typ, type_again(checker, given)) else typ
+        return ANY if fits(typ, _type_given(checker, given)) else typ
+
+
+def _type_given(checker: TypeChecker, given: nodes.Expression) -> Type:
+    """The type of an expression; a list or dict that is written out holds one of what stands in it, and no `object`."""
+    if isinstance(given, nodes.ListExpr) and not any(isinstance(item, nodes.StarExpr) for item in given.items):
+        return checker.named_generic_type("builtins.list", [_one_of(checker, given.items)])
+    if isinstance(given, nodes.DictExpr):
+        keys, values = zip(*given.items, strict=True) if given.items else ((), ())
+        if None not in keys:
+            held = [_one_of(checker, keys), _one_of(checker, values)]
+            return checker.named_generic_type("builtins.dict", held)
+    return type_again(checker, given)
+
+
+def _one_of(checker: TypeChecker, expressions: Iterable[nodes.Expression]) -> Type:
+    return UnionType.make_union([_type_given(checker, one) for one in expressions])
 
 
 def taking_any_keyword(signature: CallableType) -> CallableType:

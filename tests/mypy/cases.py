@@ -47,6 +47,7 @@ REASONS = {
     "abstract": r"\[abstract\]",
     "splat": r"\[jaxlint-replace-unknown-field\]",
     "fields-later": r"\[jaxlint-register-dataclass-fields\]",
+    "item-type": r"\[(list|dict)-item\]",
     "tree-at": r"\[jaxlint-tree-at\]",
     "item": r"\[jaxlint-item-assignment\]|\[index\]",
 }

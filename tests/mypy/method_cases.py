@@ -102,6 +102,27 @@ def by_protocol(s: S, v: object) -> object:
 def of_another(s: S, o: S, v: object) -> S:
     return s.replace(stats=v) if hasattr(o, "stats") else s  # E: unknown
 """,
+    "containers_given": "# only: flax node chex"
+    + """
+@class S
+    xs: t.List[jax.Array]
+    ts: t.Tuple[jax.Array, ...]
+    seq: t.Sequence[jax.Array]
+    by: t.Mapping[str, jax.Array]
+    deep: t.Dict[str, t.List[float]]
+    names: t.List[str]
+def f(s: S, many: t.List[np.ndarray], some: t.Dict[str, np.ndarray]) -> S:
+    s = s.replace(xs=[np.zeros(2), 1.0, jnp.ones(1)], ts=(np.zeros(2), 1.0), seq=[1.0, np.zeros(1)])
+    s = s.replace(seq=many, by=some, deep={"a": [jnp.ones(1), 2], "b": []})
+    s = s.replace(seq=(1.0, s.ts[0]), by={"a": 1.0, "b": np.zeros(1)}, ts=tuple(many))
+    s = s.replace(xs=[*s.xs, s.ts[0]], deep={**s.deep, "c": [1.0]}, names=["a"])
+    s = s.replace(xs=[], ts=(), by={}, deep={})
+    s = s.replace(names=[1])  # E: item-type
+    s = s.replace(xs=["a"])  # E: item-type
+    s = s.replace(ts=("a",))  # E: type
+    s = s.replace(by={"a": "b"})  # E: item-type
+    return s.replace(seq=3)  # E: type
+""",
     "expected_to_fail": "# only: flax node chex"
     + _STATE
     + """
