@@ -5,8 +5,9 @@
 A server process is given files that are made of pytree classes and functions that update and transform them, denser
 than code people write. Words are typed into the body of a function in the middle of the file, and into the
 declaration of a class, a key every 30 ms; what is measured is the time between sending the last key of a word and
-receiving the diagnostics of that version. Client and server share the machine with whatever else runs there; on
-Linux the processor time that the server takes in between is shown as well, which depends less on that.
+receiving the first diagnostics of that version (what can be said at once, where a check takes longer). Client and
+server share the machine with whatever else runs there; on Linux the processor time that the server takes in between
+is shown as well, which depends less on that.
 """
 
 from __future__ import annotations

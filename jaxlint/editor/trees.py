@@ -20,6 +20,7 @@ from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.cst.anchors import StoredAnchors
 from jaxlint.cst.writing import StoredEdits
+from jaxlint.editor.glance import Edit, at_once
 from jaxlint.errors import UserError
 from jaxlint.finding import Confidence, Finding
 from jaxlint.linter.checker import Checker
@@ -104,6 +105,8 @@ class Group:
         #: How often anything changed; what was found, and how often that was, when each file was last asked for.
         self._edition = 0
         self._answered: dict[str, tuple[list[Finding], int]] = {}
+        #: The lines of each open file when it was last checked and could be parsed, and all that was found in them.
+        self._said: dict[str, tuple[list[str], list[Finding]]] = {}
 
     # -- changes ----------------------------------------------------------------------------
 
@@ -176,6 +179,38 @@ class Group:
                 if other != path and (is_complete or other in self._raw):
                     found += [f for f in self._raw_of(other) if f.subject and f.confidence is not Confidence.LOW]
         self._answered[path] = (own, self._edition if is_complete else -1)
+        self._note_said(path, own)
+        return self._visible(path, found)
+
+    def glance(self, path: str) -> list[Finding] | None:
+        """The findings of a file that can be told at once after an edit; None if only a complete check tells them."""
+        self._renew()
+        module = self._project.add_file(path)
+        if path not in self._said or path in self._raw or not _can_be_parsed(module):
+            return None
+        lines, before = self._said[path]
+        edit = Edit.between(lines, module.source.lines)
+        if not edit.is_small:
+            return None
+        checker = Checker(self._project, self.settings)
+        checker.adopt(self.checker().project_index)
+        checker.reader.stored_units, checker.reader.step = self._stored_units, self._texts.step
+        try:
+            found = at_once(before, edit, checker.glance(module, edit.rows))
+        finally:
+            checker.release()
+        return self._visible(path, found)
+
+    def _note_said(self, path: str, found: list[Finding]) -> None:
+        """Keep what was found in an open file, for what is said at once after the next edit."""
+        module = self._project.add_file(path)
+        if path not in self._texts.open:
+            self._said.pop(path, None)
+        elif _can_be_parsed(module):
+            self._said[path] = (module.source.lines, found)
+
+    def _visible(self, path: str, found: list[Finding]) -> list[Finding]:
+        """What of all that is found a file shows: without what comments and the baseline hide, or who is less sure."""
         result = Result([], 1, [])
         add_found(result, found, self.settings, [path], self._made().errors, self._lines)
         return [f for f in result.findings if f.path == path]
@@ -332,6 +367,12 @@ class Tree:
     def is_current(self) -> bool:
         """Whether it still holds the same files; its groups note those that have changed on disk."""
         return self._files() == self._found and all([group.is_same_on_disk() for group in self.groups])
+
+
+def _can_be_parsed(module: Module) -> bool:
+    """Whether the text of a module can be had and is Python."""
+    _ = module.outline
+    return module.problem is None
 
 
 def _content(module: Module) -> bytes | str:

@@ -119,6 +119,15 @@ class Workspace:
         group = self._group(path)
         return [] if group is None else group.findings(path, is_complete)
 
+    def glance(self, path: str) -> list[Finding] | None:
+        """What can be said of a file at once after an edit; None if there is only `findings` to tell it.
+
+        It is what was found before, where it stands now, and what is seen around the edited rows, without fixes: what
+        the edit mends or causes elsewhere is still missing. Raises `UserError`.
+        """
+        group = self._group(path) if self.refusal(path) is None else None
+        return None if group is None else group.glance(path)
+
     def dependents(self, path: str) -> list[str]:
         """The other open files whose findings may have changed since they were last asked for. Raises `UserError`."""
         asked = [other for other in self._texts.open if other != path and self.refusal(other) is None]

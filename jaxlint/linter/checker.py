@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -240,6 +240,22 @@ class Checker:
             module.forget_source()
             module.forget_tree()
 
+    def glance(self, module: Module, rows: Collection[int]) -> list[Finding]:
+        """What is found in the classes and functions in which some rows are, if only they and their callers are read.
+
+        Nothing where the file cannot be parsed. The findings stand where `ast` found them, and have no fixes; there may
+        be fewer than `check` finds there, which also tells of what fails.
+        """
+        _ = module.outline
+        findings: list[Finding] = []
+        if module.problem is not None or module.path not in self.project_index.imports.relevant:
+            return findings
+        with suppress(Unreadable), self.guard("checking", module):
+            findings = self._enabled(self._find_all(module, rows), module)
+            findings = self._with_comments(module, findings, self.enabled.at(module.path), is_complete=False)
+        self._proposed.clear()
+        return findings
+
     def check_alone(self, module: Module) -> list[Finding]:
         """The findings of a module of which only what it imports is looked at, whether or not that is a framework."""
         _ = module.outline
@@ -260,25 +276,31 @@ class Checker:
             message = "this statement nests too deeply to be checked; split it"
             for finding in self.unreadable(module, Unreadable(message, row, 1)):
                 found[finding] = None
-        enabled = self.enabled.codes_at(module.path)
-        findings = sorted((f for f in found if f.code in enabled), key=lambda f: f.sort_key)
+        findings = self._enabled(found, module)
         is_complete = failures == len(self.errors) and not any(f.code == UnreadableFile.code for f in found)
         return self._hidden_by_comments(module, findings, is_complete)
 
-    def _find_all(self, module: Module) -> Iterator[Finding]:
-        """What the rules find in a module, in no order, whatever hides it."""
+    def _enabled(self, found: Iterable[Finding], module: Module) -> list[Finding]:
+        """What is found by rules that are enabled there, once each, sorted."""
+        codes = self.enabled.codes_at(module.path)
+        return sorted((f for f in dict.fromkeys(found) if f.code in codes), key=lambda f: f.sort_key)
+
+    def _find_all(self, module: Module, rows: Collection[int] | None = None) -> Iterator[Finding]:
+        """What the rules find in a module, or only where some rows are; in no order, whatever hides it."""
         self.reader.begin(module)
-        yield from self._find_in_classes(module, self._classes_in(module) if self.class_rules else ())
+        yield from self._find_in_classes(module, self._classes_in(module, rows) if self.class_rules else ())
         if (self.event_rules or self.body_rules) and module.outline.units:
             events: list[list[Event]] = []
             with self.guard("following values", module):
-                events = self.reader.events(module)
+                events = self.reader.events(module, rows)
             for in_unit in events:
                 yield from self._find_in_events(module, in_unit)
 
-    def _classes_in(self, module: Module) -> Iterator[PytreeClass]:
-        """The classes that a module declares; those that cannot be built are left out."""
+    def _classes_in(self, module: Module, rows: Collection[int] | None) -> Iterator[PytreeClass]:
+        """The classes that a module declares, or those around some rows; those that cannot be built are left out."""
         for declaration in module.outline.classes.values():
+            if rows is not None and not any(declaration.at.row <= row <= declaration.at.end_row for row in rows):
+                continue
             with self.guard(f"the model of `{declaration.name}`", module):
                 yield self.model.build(ClassSymbol(module, declaration))
 

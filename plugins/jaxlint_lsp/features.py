@@ -110,7 +110,8 @@ def _register_diagnostics(server: Server) -> None:
     async def pull(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
         uri = params.text_document.uri
         try:
-            found = await server.check(uri)
+            at_once = await server.glance(uri)  # what is missing in it is looked for once nothing changes
+            found = await server.check(uri) if at_once is None else at_once
         except Stale as error:
             raise Superseded from error
         server.said[uri] = identity = result_id(found)

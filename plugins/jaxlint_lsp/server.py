@@ -35,6 +35,8 @@ T = TypeVar("T")
 #: How long nothing may change before other documents than the edited one are looked at.
 _SETTLED_SECONDS = 0.2
 _LEAST_DELAY, _MOST_DELAY = 0.005, 0.25
+#: A check that took longer lets what can be said at once go first.
+_AT_ONCE_SECONDS = 0.04
 _SERVER_CANCELLED = -32802
 WATCHED = ("**/*.py", "**/*.pyi", "**/pyproject.toml", "**/jaxlint.toml", "**/.gitignore")
 
@@ -182,14 +184,7 @@ class Server(LanguageServer):
         self, uri: str, *, urgency: Urgency = Urgency.CHECK, is_complete: bool = False
     ) -> list[types.Diagnostic]:
         """The diagnostics of an open document. Raises `Stale` if it changes meanwhile."""
-        document = self.documents.get(uri)
-        if document is None:
-            return []
-        version = document.version
         started = time.monotonic()
-
-        def is_stale() -> bool:
-            return document.version != version or self.documents.get(uri) is not document
 
         def job(workspace: Workspace, document: Document, positions: Positions) -> list[types.Diagnostic]:
             refusal = workspace.refusal(document.path)
@@ -199,12 +194,36 @@ class Server(LanguageServer):
             return [diagnostic(finding, positions) for finding in found]
 
         nothing: list[types.Diagnostic] = []
-        found = await self.ask_about(uri, job, nothing, urgency=urgency, is_stale=is_stale)
-        if is_stale():
-            raise Stale
+        found = await self._checked(uri, job, nothing, urgency)
         if urgency is Urgency.CHECK:
             self._seconds = time.monotonic() - started
         return found
+
+    async def glance(self, uri: str) -> list[types.Diagnostic] | None:
+        """What can be said at once of an open document; None if a check takes no longer. Raises `Stale`."""
+
+        def job(workspace: Workspace, document: Document, positions: Positions) -> list[types.Diagnostic] | None:
+            found = workspace.glance(document.path)
+            return None if found is None else [diagnostic(finding, positions) for finding in found]
+
+        return None if self._seconds < _AT_ONCE_SECONDS else await self._checked(uri, job, None, Urgency.CHECK)
+
+    async def _checked(
+        self, uri: str, job: Callable[[Workspace, Document, Positions], T], default: T, urgency: Urgency
+    ) -> T:
+        """What a job says of an open document. Raises `Stale` if that changes meanwhile."""
+        document = self.documents.get(uri)
+        if document is None:
+            return default
+        version = document.version
+
+        def is_stale() -> bool:
+            return document.version != version or self.documents.get(uri) is not document
+
+        said = await self.ask_about(uri, job, default, urgency=urgency, is_stale=is_stale)
+        if is_stale():
+            raise Stale
+        return said
 
     def check_soon(self, uri: str) -> None:
         """Check a document once it stays as it is for a moment; then look what else has to be checked."""
@@ -216,8 +235,14 @@ class Server(LanguageServer):
     async def _check_later(self, uri: str) -> None:
         try:
             if not self.pulls:
-                await asyncio.sleep(min(max(self._seconds / 8, _LEAST_DELAY), _MOST_DELAY))
-                self.publish(uri, await self.check(uri))
+                await asyncio.sleep(_LEAST_DELAY)
+                at_once = await self.glance(uri)
+                if at_once is not None:
+                    self.publish(uri, at_once)
+                await asyncio.sleep(min(max(self._seconds / 8 - _LEAST_DELAY, 0), _MOST_DELAY))
+                found = await self.check(uri)
+                if found != at_once:
+                    self.publish(uri, found)
             self.settle_soon()
         except Stale:
             return

@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 _STACK_BYTES = 64 * 1024 * 1024
 _IDLE_SECONDS = 0.5
+#: After so long without a job what is needed for fixes is loaded, once something was looked at.
+_LOADING_SECONDS = 0.05
 _MOST_JOBS = 100
 _FULL_EVERY = 10
 
@@ -108,11 +110,16 @@ class Worker:
 
     def _work(self) -> None:
         gc.disable()  # a collection would come at any time; garbage is collected when there is nothing else to do
+        is_loaded = False
         while True:
             with self._ready:
                 while not self._jobs:
-                    if not self._ready.wait(self._garbage.patience):
+                    patience = self._garbage.patience
+                    is_idle = not self._ready.wait(patience if is_loaded or patience is None else _LOADING_SECONDS)
+                    if is_idle and not is_loaded:
                         importlib.import_module("jaxlint.cst.rewriting")  # what the first fix would wait for
+                        is_loaded = True
+                    elif is_idle:
                         self._garbage.collect()
                 self._running = job = heapq.heappop(self._jobs)
             self._do(job)

@@ -116,7 +116,13 @@ class Edits(RuleBasedStateMachine):
     @rule(name=st.sampled_from(MODULES))
     def ask(self, name: str) -> None:
         path = self.path(name)
-        self.answers[path] = shown(self.workspace.findings(path))
+        at_once = self.workspace.glance(path)
+        before = self.answers.get(path, [])
+        now = self.answers[path] = shown(self.workspace.findings(path))
+        if at_once is not None:
+            told = {answer[5:7] for answer in (*before, *now)}
+            assert all((f.code, f.message) in told for f in at_once)
+            self.seen["told at once"] += len(at_once)
 
     @rule(codes=st.sampled_from(['extend-select = ["JAX109"]', 'ignore = ["JAX401"]', "preview = true"]))
     def configure(self, codes: str) -> None:
@@ -181,5 +187,5 @@ def test_sequences_of_edits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_
     )
     print(dict(seen))
     assert seen["sequences"] >= number
-    counts = ("edits", "appeared", "vanished", "stored answers", "dependents", "parsed in part")
+    counts = ("edits", "appeared", "vanished", "stored answers", "dependents", "parsed in part", "told at once")
     assert all(seen[what] >= number / 10 for what in counts)

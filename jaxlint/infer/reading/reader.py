@@ -121,9 +121,10 @@ class ModuleReader:
             stored[text, row] = body
         return body
 
-    def events(self, module: Module) -> list[list[Event]]:
-        """What happens in each unit of a module that is worth reading."""
-        return self._events(module, self.triggers.worth_reading(module))
+    def events(self, module: Module, rows: Collection[int] | None = None) -> list[list[Event]]:
+        """What happens in each unit of a module that is worth reading, or in those in which some rows are."""
+        chosen = self.triggers.worth_reading(module) if rows is None else self.triggers.holding(rows, module)
+        return self._events(module, chosen)
 
     def _events(self, module: Module, chosen: Sequence[tuple[Unit, Rows]]) -> list[list[Event]]:
         self.start(module, chosen)
