@@ -37,7 +37,7 @@ TRAIN_STATE = "flax.training.train_state.TrainState"
 #: What `TrainState.create` names itself, and what it sets by itself.
 _CREATE_GIVEN = ("apply_fn", "params", "tx")
 _CREATE_SET = ("step", "opt_state")
-_NUMBERS = frozenset(f"builtins.{name}" for name in SCALARS - {"str", "bytes", "bytearray"})
+_NUMERIC = {"numpy.generic", *ARRAYS} | {f"builtins.{name}" for name in SCALARS - {"str", "bytes", "bytearray"}}
 _INIT_VAR = "dataclasses.InitVar"
 _FROZEN_DICT = "flax.core.frozen_dict.FrozenDict"
 _MAX_DEPTH = 4
@@ -208,9 +208,8 @@ def is_numeric(typ: Type, depth: int = 0) -> bool:
 
 
 def _is_number(info: TypeInfo) -> bool:
-    if info.fullname in _NUMBERS:
-        return True
-    return any(base.fullname in ARRAYS or base.fullname == "numpy.generic" for base in info.mro)
+    """Whether instances of a class are numbers or arrays; an `IntEnum` is a number, and so is a `NewType` of `int`."""
+    return not _NUMERIC.isdisjoint(base.fullname for base in info.mro)
 
 
 def fits(wanted: Type, actual: Type, depth: int = 0) -> bool:

@@ -123,6 +123,28 @@ def f(s: S, many: t.List[np.ndarray], some: t.Dict[str, np.ndarray]) -> S:
     s = s.replace(by={"a": "b"})  # E: item-type
     return s.replace(seq=3)  # E: type
 """,
+    "kinds_of_numbers": "# only: flax node chex"
+    + """
+import enum
+class Turn(enum.IntEnum):
+    LEFT = 0
+    RIGHT = 1
+class Word(enum.Enum):
+    A = "a"
+Index = t.NewType("Index", int)
+@class S
+    x: jax.Array
+    turn: Turn
+    at: Index
+    on: bool
+    word: Word
+def f(s: S) -> S:
+    s = s.replace(turn=jnp.sum(s.x), at=s.at + 1, on=s.x.any(), word=Word.A)
+    s = s.replace(turn=Turn.LEFT, at=Index(3), on=True)
+    s = s.replace(at="a")  # E: type
+    s = s.replace(turn="LEFT")  # E: type
+    return s.replace(word=s.x)  # E: type
+""",
     "expected_to_fail": "# only: flax node chex"
     + _STATE
     + """
