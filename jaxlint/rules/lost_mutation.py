@@ -170,7 +170,8 @@ class LostMutation(BodyRule):
         for mutation, slot in lost:
             first = next(a for a in applied if slot.root in a.rebuilt_parameters(function))
             fix = None
-            if all(one.transform.kind is Kind.JIT for one in code.applied):
+            one_of_many = any(p.kind == "*" and p.name == slot.root for p in function.parameters)
+            if all(one.transform.kind is Kind.JIT for one in code.applied) and not one_of_many:
                 fix = returning_also(slot.root, code.place, function, code.body, evaluator)
             yield _lost(mutation, slot.root, function, first, fix)
 

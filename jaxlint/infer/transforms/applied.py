@@ -102,7 +102,9 @@ class Applied(msgspec.Struct, frozen=True):
         if self.transform.kind is Kind.GRAD:
             numbers = self.argnums or ()
             return frozenset(free[n] for n in numbers if -len(free) <= n < len(free)) - self.given
-        free += [p.name for p in function.parameters if p.kind == "keyword"]
+        # which of the further arguments are static cannot be told by the name that they have together
+        takes_more = not self.static_argnums and self.bound <= len(function.positional)
+        free += [p.name for p in function.parameters if p.kind == "keyword" or (p.kind == "*" and takes_more)]
         return frozenset(free) - static - self.given
 
     def is_around(self, other: Applied) -> bool:
