@@ -175,12 +175,15 @@ class PytreeModel:
         self._classes[symbol.key] = built
         return built
 
-    def registered_by(self, call: Call, module: Module) -> PytreeClass | None:
-        """A class of another module as a call of this one leaves it, which registers it if nothing prevents that."""
+    def registered_by(self, call: Call, module: Module, scope: str = "") -> PytreeClass | None:
+        """A class as a call in a function leaves it, or one of another module as a call of this one does.
+
+        The call registers it if nothing prevents that.
+        """
         given = call.positional[0] if call.positional else None
-        symbol = None if given is None else self.resolver.resolve(given, module)
-        callee = self.callees.of_call(call, module, "")
-        if not isinstance(symbol, ClassSymbol) or symbol.module is module or is_stub(symbol.module):
+        symbol = None if given is None else self.resolver.resolve(given, module, scope)
+        callee = self.callees.of_call(call, module, scope)
+        if not isinstance(symbol, ClassSymbol) or (symbol.module is module and not scope) or is_stub(symbol.module):
             return None
         if callee is None or callee.name not in BY_DECORATOR:
             return None

@@ -35,6 +35,7 @@ from jaxlint.pytrees.target import Target
 from jaxlint.symbols.outline import (
     Function,
 )
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -326,7 +327,7 @@ def by_call(call: Call, module: Module, guarded: bool) -> Registration:
     """A call of a module that registers a class; of what framework, and with what, is not told."""
     return Registration(
         PLAIN_CLASS,
-        call.at,
+        place_of(call.at),
         _function_name(call),
         is_call=True,
         guarded=guarded,

@@ -11,7 +11,7 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.pytrees.registration import Clash, registration_clash
 from jaxlint.pytrees.registrations import REGISTERING
-from jaxlint.rules.analyses.instances.imported_registrations import imported_classes
+from jaxlint.rules.analyses.instances.registering import imported_classes
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 
 

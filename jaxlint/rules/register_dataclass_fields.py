@@ -16,9 +16,10 @@ from jaxlint.pytrees.model import FieldLists, Placed, PytreeClass, Registration
 from jaxlint.pytrees.registration import ListProblems, fails_by_form, list_problems
 from jaxlint.pytrees.registrations import REGISTERING
 from jaxlint.rules.analyses.fixes.roles import list_for
-from jaxlint.rules.analyses.instances.imported_registrations import imported_classes
+from jaxlint.rules.analyses.instances.registering import classes_of_function, imported_classes
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Unit
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Constant, Display, Span
 from jaxlint.syntax.spelling import nearest
 
@@ -108,8 +109,8 @@ class RegisterDataclassFields(ClassRule, BodyRule):
     calls = REGISTERING
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what registers classes that are imported."""
-        for cls in imported_classes(code, evaluator):
+        """Look at what registers classes that are imported, or does so in a function."""
+        for cls in (*imported_classes(code, evaluator), *classes_of_function(code, evaluator)):
             if all(registration.elsewhere is not None for registration in cls.registrations):
                 yield from self.check_class(cls, evaluator)
 
@@ -192,8 +193,8 @@ class _Lists:
             return self.registration.at
         found = [i for i in _items(placed) if isinstance(i, Constant) and i.value == name]
         if found:
-            return Span(*found[-1 if last else 0].at)
-        return Span(*placed.expr.at)
+            return place_of(found[-1 if last else 0].at)
+        return place_of(placed.expr.at)
 
     def _list_of(self, name: str) -> str:
         return "data_fields" if name in (self.lists.data or ()) else "meta_fields"
@@ -257,7 +258,7 @@ class _Lists:
             f' write `["{text}"]`',
             f'write `{list_name}=["{text}"]`',
             "a string is an iterable of its letters, and parentheses without a comma make no tuple",
-            Proposal("Put it into a list", Applicability.SAFE, (Rewrite(placed.expr.at, f'["{text}"]'),)),
+            Proposal("Put it into a list", Applicability.SAFE, (Rewrite(place_of(placed.expr.at), f'["{text}"]'),)),
         )
 
     def _meant(self, name: str) -> tuple[str, ...]:
@@ -327,7 +328,7 @@ class _Lists:
         placed = self.given[list_name]
         if placed is None or placed.module is not self.module or not isinstance(placed.expr, Display):
             return None
-        return AddItems(placed.expr.at, tuple(names))
+        return AddItems(place_of(placed.expr.at), tuple(names))
 
     def _twice(self, name: str, list_name: str, where: str) -> Problem:
         since = f" {REFUSES_OVERLAP.when}" if list_name == "meta_fields" else ""
@@ -397,7 +398,7 @@ def _dropped_alone(
     else:
         consequence = f"it cannot be registered (ValueError {DROPS_ALONE.before})"
     yield Problem(
-        at=placed.expr.at if placed is not None and placed.module is module else registration.at,
+        at=place_of(placed.expr.at) if placed is not None and placed.module is module else registration.at,
         message=(
             f"`{names[0]}` of `{cls.name}` is in drop_fields, and the other lists are not given: {consequence};"
             + (" give all three lists" if by_name is not False else " make it a static field")

@@ -1,4 +1,4 @@
-"""Classes that are registered where they are imported."""
+"""Classes that are registered elsewhere than beside their declaration: where they are imported, and in functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import REGISTERING
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import last_name
+from jaxlint.syntax.expressions import Call, last_name
 
 
 class _Imported:
@@ -24,8 +24,25 @@ def imported_classes(code: CodeRead, evaluator: Evaluator) -> list[PytreeClass]:
     found: list[PytreeClass] | None = code.shared.get(_Imported)
     if found is None:
         module = code.place.module
-        places = {place_of(call.at) for call in code.calls if last_name(call.func) in REGISTERING}
+        places = {place_of(call.at) for call in code.calls if _registers(call)}
         calls = [call for call in module.outline.module_calls if call.at in places]
         classes = [evaluator.model.registered_by(call, module) for call in calls]
         found = code.shared[_Imported] = [cls for cls in classes if cls is not None]
     return found
+
+
+def classes_of_function(code: CodeRead, evaluator: Evaluator) -> list[PytreeClass]:
+    """The classes that a function of a module or class registers, each as the registration leaves it.
+
+    What it only tries is not among them, and neither is what a function inside another one does: that may be handed
+    on to something that expects an error.
+    """
+    if code.function is None or "<locals>" in code.function.qualname or code.contents.called.isdisjoint(REGISTERING):
+        return []
+    calls = [call for call in code.contents.expected_to_work if isinstance(call, Call)]
+    found = [evaluator.model.registered_by(c, code.place.module, code.scope) for c in calls if _registers(c)]
+    return [cls for cls in found if cls is not None]
+
+
+def _registers(call: Call) -> bool:
+    return last_name(call.func) in REGISTERING
