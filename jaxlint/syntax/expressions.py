@@ -279,6 +279,13 @@ def items_of(expr: Expr) -> tuple[Expr, ...]:
     return expr.items if isinstance(expr, Display) else (expr,)
 
 
+def unpacked(target: Expr, value: Expr) -> Iterable[tuple[Expr, Expr]]:
+    """The targets of an assignment with what each is given, where both sides are written out: `n, m = x.n, x.m`."""
+    if isinstance(target, Display) and isinstance(value, Display) and len(target.items) == len(value.items):
+        return zip(target.items, value.items, strict=True)
+    return ((target, value),)
+
+
 def selected_by(where: Expr | None) -> tuple[str, tuple[Expr, ...]] | None:
     """The parameter of the `where` in `eqx.tree_at(where, tree, value)`, and the places that it selects."""
     if not isinstance(where, Lambda) or len(where.params) != 1:

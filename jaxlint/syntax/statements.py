@@ -26,6 +26,7 @@ from jaxlint.syntax.expressions import (
     NamedExpr,
     Starred,
     children,
+    unpacked,
 )
 
 
@@ -410,8 +411,8 @@ def bound_once(body: Body) -> Mapping[str, Expr]:
     """The variables that a body and the functions in it bind once, by an assignment of the body, to what."""
     bound = Counter(name for statement in walk(body) for name in bound_names(statement))
     assigned = [s for s in walk(body, nested=False) if isinstance(s, Assign) and len(s.targets) == 1]
-    names = [(s.targets[0].id, s.value) for s in assigned if isinstance(s.targets[0], Name)]
-    return {name: value for name, value in names if bound[name] == 1}
+    pairs = [pair for s in assigned for pair in unpacked(s.targets[0], s.value) if type(pair[1]) is not Starred]
+    return {target.id: value for target, value in pairs if isinstance(target, Name) and bound[target.id] == 1}
 
 
 def only_bound(body: Body) -> dict[str, Expr] | None:

@@ -34,7 +34,7 @@ class Origins:
         if depth > _MAX_DEPTH:
             return None
         match expr:
-            case Name(id=name) if name in self._bound and _is_behind(expr, self._bound[name]):
+            case Name(id=name) if name in self._bound and is_behind(expr, self._bound[name]):
                 return self.of(self._bound[name], depth + 1)
             case Binary(left=left, right=right):
                 return self.of(left, depth) or self.of(right, depth)
@@ -63,6 +63,6 @@ class Origins:
         return None
 
 
-def _is_behind(expr: Expr, value: Expr) -> bool:
+def is_behind(expr: Expr, value: Expr) -> bool:
     """Whether an expression stands behind another one."""
     return place_of(expr.at)[:2] >= place_of(value.at)[2:]

@@ -8,9 +8,10 @@ from functools import lru_cache
 import msgspec
 
 from jaxlint.infer.bodies.contents import contents_of
-from jaxlint.rules.analyses.under_trace.computed_from import Origins
+from jaxlint.rules.analyses.under_trace.computed_from import Origins, is_behind
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
+    Argument,
     Attribute,
     Binary,
     BoolOp,
@@ -23,6 +24,7 @@ from jaxlint.syntax.expressions import (
     Lambda,
     Name,
     NamedExpr,
+    Starred,
     Subscript,
     Unary,
     children,
@@ -144,6 +146,8 @@ _TAKING_ARRAYS = frozenset({"jax.random.permutation"})
 #: The libraries whose functions want the number of an axis.
 _WITH_AXIS = frozenset({"jax.numpy", "jax.numpy.linalg", "jax.nn"})
 _CONVERSIONS = frozenset({"int", "float", "bool"})
+#: What makes the same shape of a list or a tuple.
+_COPYING = frozenset({"builtins.tuple", "builtins.list"})
 #: The last parts of the names of all these functions, and those of methods that do the same.
 _TAKING_SHAPES = frozenset({*_SHAPED, "reshape", "iota"})
 _ASKING = _TAKING_SHAPES | _CONVERSIONS | {"range", "min", "max", "item", *(n.rpartition(".")[2] for n in _NUMBERS)}
@@ -322,8 +326,8 @@ class StaticUses:
         elif module == "numpy" and last in _SHAPED_BY_NUMPY:
             self._shape(positional[0] if positional else call.keyword(_SHAPED[last][1]), NUMPY_SHAPE)
         elif isinstance(call.func, Attribute) and call.func.attr == "reshape" and not name:
-            for part in positional:
-                self._shape(part, SHAPE)
+            for size in (a.value for a in call.args if a.keyword in (None, "shape")):
+                self._shape(size, SHAPE)
         elif isinstance(call.func, Attribute) and call.func.attr == "item" and not positional:
             self._use(call.func.value, CONVERSION)
         axis = call.keyword("axis") if module in _WITH_AXIS else None
@@ -337,16 +341,29 @@ class StaticUses:
     def _shape(self, shape: Expr | None, how: str) -> None:
         """The uses in what is given for a shape."""
         match shape:
-            case Name(id=name) if isinstance(self._bound.get(name), (Display, Binary)):
+            case Name(id=name) if name in self._bound and self._holds_items(self._bound[name], shape):
                 self._shape(self._bound[name], how)
+            case Call(args=(Argument(value=items, star=""),)) if self._name_of(shape.func) in _COPYING:
+                self._shape(items, how)
             case Display(items=items):
                 for part in items:
-                    self._use(part, how)
+                    if isinstance(part, Starred):
+                        self._shape(part.value, how)
+                    else:
+                        self._use(part, how)
             case Binary(op="+", left=left, right=right) if isinstance(left, Display) or isinstance(right, Display):
                 self._shape(left, how)
                 self._shape(right, how)
             case _ if shape is not None:
                 self._use(shape, how)
+
+    def _holds_items(self, value: Expr, name: Expr) -> bool:
+        """Whether what a variable is bound to before it is read may be a tuple or a list that is written out."""
+        if not is_behind(name, value):
+            return False
+        return isinstance(value, (Display, Binary)) or (
+            isinstance(value, Call) and self._name_of(value.func) in _COPYING
+        )
 
     def _item(self, held: Expr, index: Expr) -> None:
         parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
