@@ -11,13 +11,23 @@ import msgspec
 from jaxlint.infer.calls.straight_line import StraightLine
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import Array, Container, Instance, Scalar, UnknownValue, plain, without_none
+from jaxlint.infer.known.values import (
+    Array,
+    Container,
+    FunctionValue,
+    Instance,
+    Scalar,
+    UnknownValue,
+    plain,
+    without_none,
+)
 from jaxlint.libraries.standard import PUTTING
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ValueSymbol
+from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.framework import Role, Unflatten
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.pytrees.rebuild import Rebuild
+from jaxlint.rules.analyses.instances.callees import callee_of
 from jaxlint.rules.analyses.rebuilding.arithmetic import (
     CONSTANTS,
     Items,
@@ -30,7 +40,7 @@ from jaxlint.rules.analyses.rebuilding.arithmetic import (
     operate,
     transposed,
 )
-from jaxlint.symbols.outline import Function
+from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -57,6 +67,7 @@ from jaxlint.syntax.statements import (
     Assign,
     Augment,
     Body,
+    Return,
     Statement,
     assigned_names,
     bound_by,
@@ -72,6 +83,8 @@ _LIBRARIES = frozenset({"jax.numpy", "numpy", "math", "builtins", "jax.nn", "jax
 }
 #: The bounds of a slice.
 _Bounds: TypeAlias = "tuple[int | None, int | None, int | None]"
+_MAX_DEPTH = 3
+_NONE: frozenset[str] = frozenset()
 #: How many elements the arrays have that constructors are tried on, along each axis.
 _SIZE = 3
 
@@ -252,6 +265,9 @@ class _Run(StraightLine[Number]):
     ) -> None:
         super().__init__(evaluator, module, function.inner_scope, function.self_name, attributes)
         self.assigned_at: dict[str, object] = {}
+        #: The call in the constructor through which this is run, and how many calls lie between.
+        self.called_at: object = None
+        self.depth = 0
         self._stored = stored
         self._cls = cls
 
@@ -282,7 +298,7 @@ class _Run(StraightLine[Number]):
 
     def stored(self, attr: str, value: Number, at: object) -> None:
         """Keep the place."""
-        self.assigned_at[attr] = at
+        self.assigned_at[attr] = at if self.called_at is None else self.called_at
 
     def escaped(self) -> None:
         """What is not seen may assign anything."""
@@ -341,6 +357,9 @@ class _Run(StraightLine[Number]):
             if name in ("builtins.max", "builtins.min") and len(values) == 2:
                 last = f"{last}imum"
             return apply(last, values, keywords)
+        symbol = self._function(call.func)
+        if symbol is not None and not call.has_star and self.depth < _MAX_DEPTH and not self._is_given_self(call):
+            return self._called(symbol, call, values, keywords)
         if self.passes_self(call):
             self.escaped()
             return None
@@ -352,6 +371,40 @@ class _Run(StraightLine[Number]):
                 return None
             return apply(call.func.attr, [receiver, *values], keywords)
         return None
+
+    def _function(self, func: Expr) -> FunctionSymbol | None:
+        """The function of the project that is called, or the method of `self`."""
+        if isinstance(func, Attribute) and self.is_self(func.value):
+            method = self._cls.method(func.attr)
+            return None if method is None else FunctionSymbol(method[0].module, method[1])
+        symbol = self.symbol(func)
+        return symbol if isinstance(symbol, FunctionSymbol) and symbol.declaration.owner is None else None
+
+    def _is_given_self(self, call: Call) -> bool:
+        return any(self.is_self(argument.value) for argument in call.args)
+
+    def _called(self, symbol: FunctionSymbol, call: Call, values: list[Number], keywords: dict[str, Number]) -> Number:
+        """What a function makes of numbers, and of the attributes if it is a method of `self`."""
+        function = symbol.declaration
+        callee = callee_of(FunctionValue(symbol), self.evaluator, plainly=False)
+        own = function.self_name
+        if callee is None or (own is not None and (function.decorators or _may_end_early(callee.body))):
+            if own is not None:
+                self.escaped()
+            return None
+        run = _Run(self.evaluator, symbol.module, function, {} if own is None else self.attributes, _NONE, self._cls)
+        run.assigned_at, run.depth = self.assigned_at, self.depth + 1
+        run.called_at = call.at if self.called_at is None else self.called_at
+        parameters = function.parameters if own is None else function.parameters[1:]
+        run.variables = {p.name: None if p.default is None else run.evaluate(p.default) for p in parameters}
+        run.variables |= {**dict(zip(names_by_position(parameters), values, strict=False)), **keywords}
+        run.read(callee.body)
+        return run.returned
+
+
+def _may_end_early(body: Body) -> bool:
+    """Whether a method may return before its last statement."""
+    return any(isinstance(s, Return) and s is not body[-1] for s in walk(body, nested=False))
 
 
 def _indexed(value: Number, index: Expr) -> Number:
