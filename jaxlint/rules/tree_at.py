@@ -11,7 +11,7 @@ from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Event, Place, Update
-from jaxlint.infer.known.values import Array, Container, Instance, Value, element_of, plain
+from jaxlint.infer.known.values import Array, Container, Instance, Scalar, Value, element_of, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.framework import Role
@@ -21,20 +21,22 @@ from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import is_given_tuple
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import (
+    Argument,
     Attribute,
     Binary,
     Call,
+    Clause,
     Comprehension,
     Constant,
     Display,
     Expr,
     Lambda,
     Name,
+    Starred,
     Subscript,
     Unary,
     dotted,
     is_slice,
-    items_of,
     same,
     without_call,
 )
@@ -176,23 +178,43 @@ def _wrong(event: Update, evaluator: Evaluator) -> _Wrong | None:
     if selection is None:
         return None
     root, body = selection
-    if isinstance(body, Call) and dotted(body.func) in _SEQUENCES and len(body.args) == 1:
+    is_copied = isinstance(body, Call) and dotted(body.func) in _SEQUENCES and len(body.args) == 1
+    if isinstance(body, Call) and is_copied:
         body = body.args[0].value
-        if isinstance(body, Binary):
-            return None  # lists that are put together
-    selected = items_of(body)
-    values: dict[str, Value] = {root: plain(event.receiver)}
-    if isinstance(body, Comprehension) and len(body.clauses) == 1 and isinstance(body.clauses[0].target, Name):
-        iterable = Placed(body.clauses[0].iterable, event.place.module, event.place.scope)
-        with evaluator.calls.notes.muted():
-            values = {body.clauses[0].target.id: element_of(evaluator.static(iterable, values))}
-        selected = (body.element,)
-    found = next((one for expr in selected if (one := _not_selected(expr, values, event, evaluator)) is not None), None)
+    in_list = is_copied and isinstance(body, Binary)
+    selected = _selected(body, {root: plain(event.receiver)}, event, evaluator, in_list=in_list)
+    wrong = (_not_selected(expr, values, event, evaluator) for expr, values in selected)
+    found = next((one for one in wrong if one is not None), None)
     if found is None and replacement is not None:
         found = _mismatched(body, replacement)
     if found is not None and not isinstance(where, Lambda):
         return msgspec.structs.replace(found, fix=None)  # another call may use the function
     return found
+
+
+def _selected(
+    body: Expr, values: Mapping[str, Value], event: Update, evaluator: Evaluator, *, in_list: bool = False
+) -> Iterator[tuple[Expr, Mapping[str, Value]]]:
+    """The things that `where` returns, each with what its variables stand for; lists may be put together of others.
+
+    Of a list of which only that is known, `in_list`, nothing is told.
+    """
+    match body:
+        case Starred(value=held):
+            yield from _selected(held, values, event, evaluator, in_list=True)
+        case Display(items=items):
+            for item in items:
+                yield from _selected(item, values, event, evaluator)
+        case Binary(left=left, right=right) if _joins(body):
+            yield from _selected(left, values, event, evaluator, in_list=True)
+            yield from _selected(right, values, event, evaluator, in_list=True)
+        case Comprehension(clauses=(Clause(target=Name(id=name), iterable=iterable),), element=element):
+            of_element = {**values, name: element_of(_value(iterable, values, event, evaluator))}
+            yield from _selected(element, of_element, event, evaluator)
+        case Call(func=func, args=(Argument(value=copied),)) if in_list and dotted(func) in _SEQUENCES:
+            yield from _selected(copied, values, event, evaluator, in_list=True)
+        case _ if not in_list:
+            yield body, values
 
 
 def _selection(where: Expr | None, event: Update, evaluator: Evaluator) -> tuple[str, Expr] | None:
@@ -235,7 +257,7 @@ def _argument(call: Call, index: int, name: str) -> Expr | None:
 def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evaluator: Evaluator) -> _Wrong | None:
     """What is wrong with one thing that `where` returns; `values` are what its variables stand for."""
     if isinstance(expr, (Binary, Unary)):
-        if isinstance(expr, Binary) and _joins(expr):
+        if isinstance(expr, Binary) and expr.op == "+" and not _adds(expr, values, event, evaluator):
             return None
         return _Wrong(expr.at, "computes something in `where`", "TypeError", "select nodes only, and use `replace_fn`")
     steps: list[Attribute | Subscript] = []
@@ -272,6 +294,19 @@ def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evalua
         if isinstance(value, Array) and is_given_tuple(field, cls, evaluator):
             return None
     return None
+
+
+def _adds(expr: Binary, values: Mapping[str, Value], event: Update, evaluator: Evaluator) -> bool:
+    """Whether numbers or arrays are added: fields may hold lists, which `+` puts together."""
+    sides = (expr.left, expr.right)
+    known = (plain(_value(side, values, event, evaluator)) for side in sides)
+    return any(isinstance(value, (Array, Scalar)) for value in known)
+
+
+def _value(expr: Expr, values: Mapping[str, Value], event: Update, evaluator: Evaluator) -> Value:
+    """What an expression in `where` stands for."""
+    with evaluator.calls.notes.muted():
+        return evaluator.static(Placed(expr, event.place.module, event.place.scope), values)
 
 
 def _joins(expr: Expr) -> bool:
