@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.cst.changes import NameArgument, Proposal, Rename
 from jaxlint.finding import Applicability
@@ -13,6 +14,7 @@ from jaxlint.infer.evaluating.events import Construct, Event
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
+from jaxlint.rules.analyses.bodies.filled_dicts import filled_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Definition, Parameter
@@ -115,7 +117,9 @@ class ConstructorArguments(EventRule):
         if not event.cls.exact or event.by_create or not is_constructor_known(cls) or _is_placeholder(event):
             return
         parameters = cls.constructor()
-        wrong = None if parameters is None else _wrong(event.call, cls, parameters)
+        if parameters is None:
+            return
+        wrong = _wrong(event.call, cls, parameters) or _in_dict(event, cls, parameters, evaluator)
         if wrong is not None:
             yield Problem(
                 at=wrong.at,
@@ -198,6 +202,17 @@ def _wrong(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...]) -> _
     if starred or call.has_star:
         return None
     return _missing(call, cls, parameters, by_position)
+
+
+def _in_dict(
+    event: Construct, cls: PytreeClass, parameters: tuple[Parameter, ...], evaluator: Evaluator
+) -> _Wrong | None:
+    """What is wrong with a keyword of a dict that the function fills and passes on."""
+    for name, at in filled_keywords(event.call, event.place, evaluator):
+        wrong = _keyword(name, at, cls, parameters, set(), event.call)
+        if wrong is not None:
+            return replace(wrong, fix=None)  # the name stands elsewhere
+    return None
 
 
 def _keyword(
