@@ -14,7 +14,7 @@ from jaxlint.rules.analyses.changes.stale import called_in_construction, is_prep
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.symbols.outline import UPDATING, Function
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, is_none, last_name
-from jaxlint.syntax.statements import walk
+from jaxlint.syntax.statements import own_parts, walk
 
 
 class HeldPart(NamedTuple):
@@ -85,6 +85,16 @@ def _changed_in(
         for _, slot in changed_by(statement):
             if slot.path[:1] == (part,) and slot.root == function.self_name and set(slot.path[1:2]) & read:
                 yield f"{part}.{slot.path[1]}"
+        for call in own_parts(statement):
+            if isinstance(call, Call) and isinstance(call.func, Attribute) and dotted(call.func.value) == own:
+                yield from (f"{part}.{name}" for name in sorted(_set_by(call.func.attr, cls) & read))
+
+
+def _set_by(name: str, cls: PytreeClass) -> set[str]:
+    """The attributes that a method of an instance gives new values, or changes in place."""
+    method = None if is_preparing(name) else cls.method(name)
+    called = () if method is None else run_by(method[1], cls).values()
+    return {attr for f in called for attr in (*(a.attr for a in f.self_assignments), *f.self_mutations)}
 
 
 def _is_leaf(name: str, cls: PytreeClass) -> bool:
