@@ -14,6 +14,7 @@ from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.fixes.defaults import made_anew
+from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import Call, Display, Lambda, dotted
@@ -110,8 +111,9 @@ class SharedDefault(ClassRule):
             if field.owner != cls.symbol or field.default is None:
                 continue
             what = _shared(field.default, evaluator)
-            is_changed = what is not None and _ARRAY not in what and _is_changed_in_place(field, cls, evaluator)
             if what is not None:
+                changed_by = _is_array_changed if _ARRAY in what else _is_changed_in_place
+                is_changed = changed_by(field, cls, evaluator)
                 way_out = "use `None`" if cls.framework.is_tuple else "use `default_factory`"
                 yield Problem(
                     at=field.default.expr.at,
@@ -144,6 +146,20 @@ def _is_changed_in_place(field: Field, cls: PytreeClass, evaluator: Evaluator) -
     path = rf"\.(?:{names})\b(?:\.\w+|\[[^\]]*\])*"
     changing = re.compile(rf"{path}(?:\[[^\]]*\]\s*[-+*/|]?=(?!=)|\.(?:{'|'.join(sorted(MUTATING))})\()")
     return any(changing.search(module.source.text) for module in (cls.module, held.module))
+
+
+def _is_array_changed(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether an array in the instance that is the default is changed in place, through the field: `x.tally.add(1)`."""
+    value = UNKNOWN if field.default is None else plain(evaluator.static(field.default))
+    if not isinstance(value, Instance):
+        return False
+    arrays = {f.name for f in value.cls.fields}
+    methods = [method for one in value.cls.mro for method in own_methods(one)]
+    names = {method.name for method in methods if method.self_mutations & arrays and method.name not in CONSTRUCTORS}
+    ways = [rf"(?:{'|'.join(sorted(arrays))})\[[^\]]*\]\s*[-+*/|]?=(?!=)"]
+    ways += [rf"(?:{'|'.join(sorted(names))})\("] if names else []
+    changing = re.compile(rf"\.{field.name}\.(?:{'|'.join(ways)})")
+    return any(changing.search(module.source.text) for module in (cls.module, value.cls.module))
 
 
 def _shared(default: Placed, evaluator: Evaluator) -> str | None:
