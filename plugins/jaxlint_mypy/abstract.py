@@ -67,7 +67,7 @@ def _says_abstract(statement: AssignmentStmt) -> bool:
 def _inherits_abstract(info: TypeInfo, name: str) -> bool:
     """Whether a class inherits an `AbstractVar` of that name."""
     inherited = [base.names[name].node for base in info.mro[1:] if name in base.names and not base.is_protocol]
-    return bool(inherited) and isinstance(inherited[0], Var) and inherited[0].is_abstract_var
+    return any(isinstance(node, Var) and node.is_abstract_var for node in inherited)
 
 
 def left_open(info: TypeInfo) -> list[str]:

@@ -123,6 +123,20 @@ def f(s: S, many: t.List[np.ndarray], some: t.Dict[str, np.ndarray]) -> S:
     s = s.replace(by={"a": "b"})  # E: item-type
     return s.replace(seq=3)  # E: type
 """,
+    "abstract_then_class_variables": "# only: equinox"
+    + """
+class Base(eqx.Module):
+    name: eqx.AbstractVar[str]
+class Middle(Base):
+    name: eqx.AbstractClassVar[str]
+class Pole(Middle):
+    name: t.ClassVar[str] = "pole"
+    x: jax.Array
+class Longer(Pole):
+    name: t.ClassVar[str] = "longer"
+print(Pole(jnp.zeros(1)).name, Longer(x=jnp.zeros(1)).name, Longer.name)
+Pole("a", 2)  # E: unknown
+""",
     "kinds_of_numbers": "# only: flax node chex"
     + """
 import enum
