@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from jaxlint.infer.evaluating.events import KeywordValue
 from jaxlint.infer.evaluating.notes import Notes
 from jaxlint.infer.known.deferred import Values
@@ -71,18 +73,20 @@ class Holding:
             self.note_call(function, bound, place.function)
 
     def held(self, cls: PytreeClass, call: Call, values: Values) -> tuple[tuple[str, Value], ...]:
-        """What an ordinary class of the module being read is given for its attributes by a call."""
+        """What an ordinary class is given for its attributes by a call."""
         place = self.notes.place
-        if cls.is_pytree or place is None or not call.args or call.has_star:
+        if cls.is_pytree or place is None or not call.args or call.has_star or is_stub(cls.module):
             return ()
-        init = cls.custom_init() if self.watched or cls.module is place.module else None
-        is_watched = init is not None and (cls.module.path, init.qualname) in self.watched and not self.notes.expected
-        if cls.module is not place.module and not is_watched:
+        init = constructor_of(cls)
+        is_watched = init is not None and init.key in self.watched and not self.notes.expected
+        is_noted = is_watched or (self.notes.events is not None and cls.module is place.module)
+        bound = {one.name: plain(one.value) for one in self._bind(cls, call, values)}
+        if not is_noted and not worth_passing(bound):
             return ()
         stored = self.stored_parameters(cls)
-        given = {one.name: plain(one.value) for one in self._bind(cls, call, values) if one.name in stored}
-        if init is not None and (self.notes.events is not None or is_watched) and self.notes.tells_calls:
-            self.note_call(FunctionSymbol(cls.module, init), given, place.function)
+        given = {name: value for name, value in bound.items() if name in stored}
+        if init is not None and is_noted and self.notes.tells_calls:
+            self.note_call(init, given, place.function)
         return tuple((stored[name], value) for name, value in sorted(worth_passing(given).items()))
 
     def entered(self, expr: Expr, env: Environment) -> Value:
@@ -148,6 +152,14 @@ class Holding:
         if len(wrappers) != 1 or not isinstance(returned, Name) or returned.id != wrappers[0].name:
             return False
         return _calls_with_all(symbol.declaration.parameters[0].name, wrappers[0].body)
+
+
+def constructor_of(cls: PytreeClass) -> FunctionSymbol | None:
+    """The `__init__` that makes instances of a class; one that it inherits counts as its own, for who calls it."""
+    init, owner = cls.custom_init(), cls.symbol.declaration.qualname
+    if init is not None and "__init__" not in cls.symbol.declaration.methods:
+        init = replace(init, qualname=f"{owner}.__init__", owner=owner)
+    return None if init is None else FunctionSymbol(cls.module, init)
 
 
 def _may_be_type_variable(binding: Binding) -> bool:

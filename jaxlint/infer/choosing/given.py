@@ -83,10 +83,14 @@ class GivenClasses:
 
     def from_outside(self, owner: str, module: Module) -> frozenset[str]:
         """The attributes of a class that hold what constructors are given for parameters without annotation."""
-        key, outline = (module.path, owner), module.outline
+        key = (module.path, owner)
         if key not in self._from_outside:
-            inits = [outline.functions[name] for name in outline.classes[owner].methods.get("__init__", ())]
-            self._from_outside[key] = frozenset(attr for init in inits for attr in _attributes_given(init))
+            found = [
+                _attributes_given(cls.module.outline.functions[name])
+                for cls in self.cls(owner, module).mro
+                for name in cls.symbol.declaration.methods.get("__init__", ())
+            ]
+            self._from_outside[key] = frozenset[str]().union(*found)
         return self._from_outside[key]
 
     def returns(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
@@ -104,13 +108,17 @@ class GivenClasses:
         return any(self.returns(maker, module, holds) for maker in called)
 
     def chooses_made(self, piece: Unit, module: Module) -> bool:
-        """Whether a piece gives what functions of any module make, which make instances, to what takes arrays."""
+        """Whether a piece gives what functions of any module, or methods of its own, make to what takes arrays."""
         makes, makers = self.model.project_index.pytree_class_names, list[str]()
         for name in sorted(piece.calls & module.outline.module_scope.bindings.keys()):
             symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
             if isinstance(symbol, FunctionSymbol) and not is_stub(symbol.module):
                 if calls_one_of(makes, symbol) or self.returns(symbol.declaration, symbol.module, is_pytree):
                     makers.append(name)
+        for function in module.outline.functions.values():
+            if function.owner is not None and function.name in piece.calls:
+                if calls_one_of(makes, FunctionSymbol(module, function)):
+                    makers.append(rf"[\w.]+\.{function.name}")
         if not makers:
             return False
         rows, called = "\n".join(module.source.lines[piece.first - 1 : piece.last]), "|".join(makers)
@@ -260,9 +268,16 @@ def assigned_in(owner: str, module: Module) -> Iterator[tuple[Function, SelfAssi
 
 
 def _attributes_given(init: Function) -> set[str]:
-    """The attributes of `self` to which a constructor assigns parameters without annotation."""
+    """The attributes of `self` to which a constructor assigns parameters without annotation, or what these make."""
     bare = {p.name for p in init.parameters if p.annotation is None}
-    return {a.attr for a in init.self_assignments if isinstance(a.value, Name) and a.value.id in bare}
+    return {a.attr for a in init.self_assignments if _start(a.value) in bare}
+
+
+def _start(value: Expr | None) -> str:
+    """The variable that an expression is, or of which it calls a method."""
+    if isinstance(value, Call) and isinstance(value.func, Attribute):
+        value = value.func.value
+    return value.id if isinstance(value, Name) else ""
 
 
 def _is_given_back(function: Function, returned: Expr) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from jaxlint.infer.choosing.given import GivenClasses
 from jaxlint.infer.evaluating.events import CodeRead
@@ -10,9 +10,11 @@ from jaxlint.infer.known.values import UNKNOWN, UnknownValue
 from jaxlint.libraries.arrays import AT_METHODS
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import MUTATING
-from jaxlint.syntax.expressions import Attribute, Expr, Name, Subscript, container, dotted, items_of, last_name
-from jaxlint.syntax.statements import Assign, Augment, Delete, If, Statement, While, parts
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Subscript, container, dotted, items_of, last_name
+from jaxlint.syntax.statements import Assign, Augment, Delete, If, Statement, While, parts, target_names
 
+#: Functions that choose between arrays.
+_CHOOSING = frozenset({"where", "select"})
 _REPLACING = frozenset(name.rpartition(".")[2] for name in REPLACE_FUNCTIONS)
 
 
@@ -20,8 +22,32 @@ def handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str]
     """The variables of a body that stand for its parameters, or come from around it, and are handled like instances.
 
     An attribute is assigned or changed in place, a copy with changes is made, a test asks for an attribute, or a key is
-    taken from one twice. `is_updating` knows the names of the methods that make such copies.
+    taken from one twice; the same is done to what a method of one makes, or it is chosen where arrays are.
+    `is_updating` knows the names of the methods that make such copies.
     """
+    made = _made(code)
+    for name in _handled(code, is_updating):
+        yield name
+        yield from made.get(name, ())
+    for call in code.calls if made else ():
+        if last_name(call.func) in _CHOOSING:
+            for argument in call.positional:
+                yield from made.get(dotted(argument) or "", ())
+
+
+def _made(code: CodeRead) -> Mapping[str, Sequence[str]]:
+    """The variables that hold what methods return, and what the methods are called on."""
+    made: dict[str, list[str]] = {}
+    for statement in code.statements:
+        if isinstance(statement, Assign) and isinstance(statement.value, Call):
+            func = statement.value.func
+            if isinstance(func, Attribute):
+                for name in target_names(statement.targets[0]):
+                    made.setdefault(name, []).extend(_variable(func.value))
+    return made
+
+
+def _handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str]:
     for statement in code.statements:
         for target in _targets(statement):
             yield from _holder(target)

@@ -44,6 +44,7 @@ from jaxlint.pytrees.updating import (
     UPDATE_METHODS,
 )
 from jaxlint.symbols.outline import (
+    CHOOSES,
     MUTATING,
     Assignment,
     Class,
@@ -282,6 +283,7 @@ class Triggers:
         return (
             handles
             or ("[]" in unit.methods and self._stores_in_field(unit))
+            or (CHOOSES in unit.calls and CHOOSES in self.waiting.instance_calls)
             or self.waiting.wants(Candidate(unit, functions, module, self.given, self.calling))
         )
 
@@ -325,6 +327,8 @@ class Triggers:
             return True
         functions = self._functions(module, unit)
         if any(self.given.takes(f, module, is_pytree) or self.given.reads(f, module, is_pytree) for f in functions):
+            return True
+        if CHOOSES in unit.calls and any(self.given.maker(f, module) for f in functions if f.owner is not None):
             return True
         return self.given.gets(unit, module, is_pytree) or self.given.chooses_made(unit, module)
 

@@ -137,8 +137,8 @@ class Attributes:
             value = self.promises.field(field, cls)
             if isinstance(value, UnknownValue) and field.assigned is not None:
                 value = self.static(field.assigned)
-            if receiver.held and isinstance(value, UnknownValue):
-                return self._held_attribute(receiver, attr)
+            if receiver.held and (known := self._given(receiver, attr, value)) is not value:
+                return known
             if receiver.traced is not None and field.role is Role.LEAF and attr not in receiver.traced:
                 value = marked(value, traced=True)
             elif receiver.refilled or not cls.is_pytree:  # with a numpy array, perhaps
@@ -153,11 +153,23 @@ class Attributes:
                 return UNKNOWN
             return FunctionValue(FunctionSymbol(found[0].module, found[1]), receiver)
         value = self.attribute_type(cls, attr)
-        if receiver.held and isinstance(value, UnknownValue):
-            return self._held_attribute(receiver, attr)
+        if receiver.held:
+            value = self._given(receiver, attr, value)
         if attr in _LINEN_METHODS and isinstance(value, UnknownValue) and self._inherits(cls, "flax.linen.Module"):
             return Symbolic(External(f"flax.linen.Module.{attr}"))
+        if isinstance(value, UnknownValue) and attr not in cls.assigned:
+            return self._handed_on(receiver, attr)
         return value
+
+    def _handed_on(self, receiver: Instance, attr: str) -> Value:
+        """The attribute of what an instance holds that is asked for all attributes which the instance does not have."""
+        cls = receiver.cls
+        held = hands_on_to(cls)
+        if held in ("", attr) or attr.startswith("__"):
+            return UNKNOWN
+        if not receiver.exact and self.model.overriding(cls, attr, 0) != []:
+            return UNKNOWN
+        return self.attribute_of(self._instance_attribute(receiver, cls, held), attr)
 
     def _inherits(self, cls: PytreeClass, name: str) -> bool:
         """Whether a class inherits from one outside of the project, by its dotted name."""
@@ -191,17 +203,32 @@ class Attributes:
             "functools.cached_property",
         )
 
+    def _given(self, receiver: Instance, attr: str, value: Value) -> Value:
+        """What the constructor was given for an attribute, where that says more: all, or of which subclass it is."""
+        declared = plain(value)
+        if isinstance(declared, UnknownValue):
+            return self._held_attribute(receiver, attr)
+        if isinstance(declared, Instance) and not declared.cls.is_pytree and not declared.exact:
+            held = self._held_attribute(receiver, attr)
+            if isinstance(held, Instance) and declared.cls in held.cls.mro:
+                return held
+        return value
+
     def _held_attribute(self, receiver: Instance, attr: str) -> Value:
         """What an attribute is that holds what the constructor was given, unless methods put something else there."""
         key = (receiver, attr)
         if key in self._holding:  # what it is before it is bound again
             return self._holding[key]
-        value = next((held for name, held in receiver.held if name == attr), UNKNOWN)
+        given, assigned = dict(receiver.held), receiver.cls.assigned.get(attr, ())
+        value = given.get(attr, UNKNOWN)
         try:
-            for placed in receiver.cls.assigned.get(attr, ()):
+            for placed in assigned:
                 if placed is None:
                     return UNKNOWN
                 if placed.scope.endswith("__init__.<locals>") or _updates(placed.expr, attr):
+                    if attr not in given and len(assigned) == 1:
+                        self._holding[key] = UNKNOWN  # stops cycles
+                        return self._assigned(placed, receiver)
                     continue
                 if isinstance(value, UnknownValue):
                     break
@@ -219,11 +246,20 @@ class Attributes:
     def _assigned(self, placed: Placed, receiver: Instance | None = None) -> Value:
         """What a method assigns to an attribute."""
         method = placed.module.outline.functions.get(placed.scope.removesuffix(".<locals>"))
-        own = {method.self_name: receiver} if method is not None and method.self_name and receiver is not None else {}
+        own = self._own(method, receiver) if method is not None and receiver is not None else {}
         value = plain(self.static(placed, own))
         if method is None or not isinstance(value, UnknownValue) or not isinstance(placed.expr, Name):
             return value
         return self._variable_of(method, placed.expr.id, placed, own)
+
+    def _own(self, method: Function, receiver: Instance) -> dict[str, Value]:
+        """What is known inside of a method of an instance: itself, and what its constructor was given."""
+        own: dict[str, Value] = {method.self_name: receiver} if method.self_name else {}
+        if method is receiver.cls.custom_init():
+            held = dict(receiver.held)
+            stored = self.calls.stored_parameters(receiver.cls)
+            own |= {name: held[attr] for name, attr in stored.items() if attr in held}
+        return own
 
     def _variable_of(self, method: Function, name: str, placed: Placed, own: Mapping[str, Value]) -> Value:
         """What a variable of a method is, whatever it is bound to."""
@@ -276,6 +312,17 @@ class Attributes:
             result = self._assigned(placed) if index == 0 else self._bound_again(result, placed, attr)
             self._attributes[key] = result
         return result
+
+
+def hands_on_to(cls: PytreeClass) -> str:
+    """The attribute that `__getattr__` asks for what an instance does not have: `return getattr(self.env, name)`."""
+    found = cls.method("__getattr__")
+    if found is None or len(found[1].return_values) != 1:
+        return ""
+    match found[1].return_values[0]:
+        case Call(func=Name(id="getattr"), positional=(Attribute(value=Name(id=own), attr=attr), Name(id=name))):
+            return attr if [own, name] == [p.name for p in found[1].parameters] else ""
+    return ""
 
 
 def has_framework_method(cls: PytreeClass, name: str) -> bool:

@@ -444,7 +444,7 @@ def is_informative(value: Value) -> bool:
     value = plain(value)
     match value:
         case Instance(cls=cls, held=held):
-            return cls.is_pytree or bool(held)
+            return True
         case ClassObject(cls=cls):
             return cls.is_pytree
         case Container(items=items, element=element):

@@ -13,6 +13,7 @@ from jaxlint.infer.bodies.declarations import Declarations
 from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.calls.calls import CallEvaluator
 from jaxlint.infer.calls.elsewhere import CallsElsewhere, Told
+from jaxlint.infer.calls.holding import constructor_of
 from jaxlint.infer.calls.transformed_classes import TracedClasses
 from jaxlint.infer.choosing.handling import handled, unknown_names
 from jaxlint.infer.choosing.pieces import has_bare_parameters
@@ -190,8 +191,10 @@ class ModuleReader:
         read = [event for events in found for event in events if isinstance(event, CodeRead)]
         outer = [f for f in functions.values() if "<locals>" not in f.scope]
         bare = {f.qualname: f for f in outer if self._may_be_given(f, module)}
-        named = self.elsewhere.named({f.name for f in bare.values()}, module) if read else set[str]()
-        called = {name for name, f in bare.items() if f.name in named}
+        makers = {name: self.triggers.given.maker(f, module) for name, f in bare.items() if f.owner is not None}
+        known = {f.name for f in bare.values()}.union(*(maker.rpartition(".")[2:] for maker in makers.values()))
+        named = self.elsewhere.named(known, module) if read else set[str]()
+        called = {n for n, f in bare.items() if f.name in named or makers.get(n, "").rpartition(".")[2] in named}
         if not called:
             return []
         inside = named.union(*(unit.calls for unit in module.outline.units))
@@ -220,12 +223,11 @@ class ModuleReader:
         """Read functions of the module with what other modules pass to them, and give to the constructors of `self`."""
         symbols = {f.qualname: FunctionSymbol(module, f) for f in functions}
         for function in functions:
-            for maker in self._makers(function, module):
-                symbols[maker.qualname] = FunctionSymbol(module, maker)
+            symbols |= {maker.key[1]: maker for maker in self._maker(function, module)}
         told = self.elsewhere.passed(symbols.values(), module) if symbols else {}
         for function in functions if told else ():
             symbol = symbols[function.qualname]
-            makers = [symbols[maker.qualname].key for maker in self._makers(function, module)]
+            makers = [maker.key for maker in self._maker(function, module)]
             receiver = self._given_receiver(function, module, [told[key] for key in makers if key in told])
             passed = told.get(symbol.key, {})
             if passed or holds_given(receiver):
@@ -238,11 +240,11 @@ class ModuleReader:
                 finally:
                     notes.events = notes.place = None
 
-    def _makers(self, function: Function, module: Module) -> list[Function]:
-        """The constructors of the class of a method that reads what they are given."""
+    def _maker(self, function: Function, module: Module) -> list[FunctionSymbol]:
+        """The constructor of the class of a method that reads what that is given, if it is one."""
         owner = self.triggers.given.maker(function, module) if function.owner is not None else ""
-        outline = module.outline
-        return [outline.functions[q] for q in outline.classes[owner].methods.get("__init__", ())] if owner else []
+        init = constructor_of(self.triggers.given.cls(owner, module)) if owner else None
+        return [] if init is None else [init]
 
     def _given_receiver(self, function: Function, module: Module, given: Sequence[dict[str, Value]]) -> Value | None:
         """The `self` of a method, with what its constructor is given."""
@@ -393,8 +395,7 @@ class ModuleReader:
         events: list[Event] | None = None
         if noting:
             events = []
-            init = receiver.cls.custom_init() if holds_given(receiver) else None
-            made_by = None if init is None else FunctionSymbol(module, init)
+            made_by = constructor_of(receiver.cls) if holds_given(receiver) else None
             self._called.append((symbol, made_by, events))
         return reader.value_returned(node, declaration, receiver, place, passed, events)
 

@@ -327,7 +327,7 @@ def known_as(value: Value) -> Form:
     """The form of what the inference knows of a parameter."""
     value = plain(value)
     if isinstance(value, Instance):
-        return State(value.cls, {}, value.exact)
+        return State(value.cls, {name: known_as(held) for name, held in value.held}, value.exact)
     return Leaf() if isinstance(value, Array) and not value.declared else UNKNOWN
 
 
