@@ -440,10 +440,13 @@ def is_larger_array(value: Value) -> bool:
 
 
 def is_informative(value: Value) -> bool:
-    """Whether a parameter is worth reading a function for: an instance of a pytree class, or a container of such."""
+    """Whether a parameter is worth reading a function for: an instance of a class of the project, or several.
+
+    One that is no pytree may make or hold such: an environment, an agent.
+    """
     value = plain(value)
     match value:
-        case Instance(cls=cls, held=held):
+        case Instance():
             return True
         case ClassObject(cls=cls):
             return cls.is_pytree

@@ -9,9 +9,9 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Placed
 from jaxlint.rules.analyses.instances.passed import calls_of
-from jaxlint.symbols.outline import Function
+from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Name
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name
 from jaxlint.syntax.statements import Assign, Body, Statement, assigned_names, bound_names, walk
 
 #: Through how many bindings, attributes and parameters something is followed.
@@ -50,6 +50,8 @@ def makers(placed: Placed, evaluator: Evaluator, *, by_callers: bool = True, ste
                 symbol = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(expr, module, placed.scope))
                 if isinstance(symbol, ValueSymbol) and symbol.assignment.value is not None:
                     found = [Placed(symbol.assignment.value, symbol.module, symbol.scope)]
+                elif not placed.scope:
+                    found = [Placed(value, module, "") for value in _given_before(expr, module)]
         case Attribute(value=Name(id=own), attr=attr):
             method = next((f for f in _around(placed.scope, module) if f.owner and f.self_name == own), None)
             if method is not None and method.owner is not None:
@@ -68,6 +70,14 @@ def _around(scope: str, module: Module) -> Iterator[Function]:
         if function is not None:
             yield function
         scope = outer
+
+
+def _given_before(name: Name, module: Module) -> list[Expr]:
+    """What a variable of a script is given before it is read there, if it is bound anew further below only."""
+    bindings = module.outline.module_scope.bindings.get(name.id, ())
+    assigned = [b for b in bindings if isinstance(b, Assignment)]
+    before = [b.value for b in assigned if b.at.row < place_of(name.at).row]
+    return [v for v in before if v is not None] if len(before) == 1 and len(assigned) == len(bindings) else []
 
 
 def _bound_before(name: Name, is_own: bool, body: Body) -> list[Statement]:
