@@ -80,11 +80,8 @@ class Holding:
         init = constructor_of(cls)
         is_watched = init is not None and init.key in self.watched and not self.notes.expected
         is_noted = is_watched or (self.notes.events is not None and cls.module is place.module)
-        bound = {one.name: plain(one.value) for one in self._bind(cls, call, values)}
-        if not is_noted and not worth_passing(bound):
-            return ()
         stored = self.stored_parameters(cls)
-        given = {name: value for name, value in bound.items() if name in stored}
+        given = {one.name: plain(one.value) for one in self._bind(cls, call, values) if one.name in stored}
         if init is not None and is_noted and self.notes.tells_calls:
             self.note_call(init, given, place.function)
         return tuple((stored[name], value) for name, value in sorted(worth_passing(given).items()))

@@ -21,7 +21,6 @@ from jaxlint.infer.choosing.renamed import UPDATES, fills_parameter, renamed_upd
 from jaxlint.infer.choosing.rows import Place, Rows, place
 from jaxlint.infer.choosing.waiting import Candidate, Waiting
 from jaxlint.infer.known.annotations import AnnotationReader
-from jaxlint.infer.transforms.applied import DONATIONS, Applied
 from jaxlint.infer.transforms.calling import CallingFunctions
 from jaxlint.infer.transforms.transformed import TransformedFunctions, names_static
 from jaxlint.libraries.arrays import ARRAY_MAKERS, AT_METHODS
@@ -406,7 +405,11 @@ class Triggers:
             return True
         for function in functions:
             applied = self.transformed.decorating(function, module)
-            if applied and (changes or _holds_static(applied) or self.given.takes_what_matters(function, module)):
+            if applied and (
+                changes
+                or any(one.singles_out_arguments for one in applied)
+                or self.given.takes_what_matters(function, module)
+            ):
                 return True
         return False
 
@@ -471,24 +474,14 @@ class Triggers:
         if cls is not None:
             return cls.is_pytree and not is_stub(cls.module)
         if isinstance(symbol, FunctionSymbol):
-            return _holds_static(self.transformed.decorating(symbol.declaration, symbol.module))
+            applied = self.transformed.decorating(symbol.declaration, symbol.module)
+            return any(one.singles_out_arguments for one in applied)
         if isinstance(symbol, ValueSymbol) and isinstance(symbol.assignment.value, Call):
             calls = [p for p in parts(symbol.assignment.value) if isinstance(p, Call)]
             callees = (self.model.callees.of_call(call, symbol.module, symbol.scope) for call in calls)
             transforms = (TRANSFORMS.get(c.name) for c in callees if c is not None)
             return any(map(names_static, calls)) or any(t and t.reads_static_annotations for t in transforms)
         return False
-
-
-def _holds_static(applied: tuple[Applied, ...]) -> bool:
-    """Whether some of the arguments are static, or donated."""
-    return any(
-        a.static_argnums != ()
-        or a.static_argnames != ()
-        or a.transform.reads_static_annotations
-        or not a.options.isdisjoint(DONATIONS)
-        for a in applied
-    )
 
 
 def _binds_field(cls: PytreeClass) -> bool:

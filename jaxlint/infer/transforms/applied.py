@@ -14,7 +14,7 @@ from jaxlint.syntax.expressions import Span
 #: Transformations in whose functions numbers are abstract, too: they have no value that Python could ask for.
 ABSTRACTING = (Kind.JIT, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT)
 #: The options that give buffers away.
-DONATIONS = frozenset({"donate_argnums", "donate_argnames", "donate"})
+_DONATIONS = frozenset({"donate_argnums", "donate_argnames", "donate"})
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -65,6 +65,12 @@ class Applied(msgspec.Struct, frozen=True):
         refuses = is_traced and self.transform.rebuilds and not self.transform.filters
         return refuses and self.options.isdisjoint({"out_axes", "out_specs"})
 
+    @property
+    def singles_out_arguments(self) -> bool:
+        """Whether some of the arguments are static, or donated."""
+        is_told = self.static_argnums != () or self.static_argnames != () or self.transform.reads_static_annotations
+        return is_told or not self.options.isdisjoint(_DONATIONS)
+
     def mapped_parameters(self, function: Function) -> frozenset[str]:
         """The parameters of `function` of which `in_axes` takes slices: all of their leaves must be arrays."""
         if not self.mapped:
@@ -98,12 +104,13 @@ class Applied(msgspec.Struct, frozen=True):
         static = self.static_parameters(function) if self.transform.rebuilds else None
         if static is None:
             return frozenset()
-        free = function.positional[self.bound :]
+        positional = function.positional
+        free = positional[self.bound :]
         if self.transform.kind is Kind.GRAD:
             numbers = self.argnums or ()
             return frozenset(free[n] for n in numbers if -len(free) <= n < len(free)) - self.given
         # which of the further arguments are static cannot be told by the name that they have together
-        takes_more = not self.static_argnums and self.bound <= len(function.positional)
+        takes_more = not self.static_argnums and self.bound <= len(positional)
         free += [p.name for p in function.parameters if p.kind == "keyword" or (p.kind == "*" and takes_more)]
         return frozenset(free) - static - self.given
 
