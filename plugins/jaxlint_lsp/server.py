@@ -19,6 +19,7 @@ from jaxlint.cache.store import Cache, project_cache
 from jaxlint.config.configuration import Configuration
 from jaxlint.editor.workspace import Workspace
 from jaxlint.errors import UserError
+from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.syntax.source import Unreadable
 from jaxlint_lsp.diagnostics import diagnostic, result_id
 from jaxlint_lsp.documents import Document, Documents, file_path
@@ -64,6 +65,7 @@ class Server(LanguageServer):
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._settling: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
+        #: How long the last check took of a text that could be parsed.
         self._seconds = 0.0
         self._shown: set[str] = set()
 
@@ -195,7 +197,7 @@ class Server(LanguageServer):
 
         nothing: list[types.Diagnostic] = []
         found = await self._checked(uri, job, nothing, urgency)
-        if urgency is Urgency.CHECK:
+        if urgency is Urgency.CHECK and not any(one.code == UnreadableFile.code for one in found):
             self._seconds = time.monotonic() - started
         return found
 

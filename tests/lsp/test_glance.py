@@ -75,6 +75,10 @@ def test_the_client_is_told_at_once_and_then_the_rest(start: Callable[[], Client
     uri = (tmp_path / "program.py").as_uri()
     client.open(uri, WITH_FIELD)
     assert client.diagnostics(uri) == []
+    client.replace(uri, WITH_FIELD.replace(FIELD, "    extra: int =\n"))
+    assert [d["code"] for d in client.diagnostics(uri)] == [
+        "JAX001"
+    ]  # which takes no time, and says nothing of the next
     version = client.replace(uri, WITH_FIELD.replace(FIELD, ""))
 
     def published() -> list[set[str]]:
