@@ -55,6 +55,8 @@ _RARELY = frozenset(
 _SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
 #: Functions that make arrays of other shapes.
 _LENGTHENING = frozenset("pad concatenate append repeat tile vstack hstack stack resize zeros ones full empty".split())
+#: Loops that want a pytree back that has the structure of the one that they gave.
+_CARRYING = frozenset({"jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop"})
 #: Frameworks in which Python ints are static without any marker: there only an explicit marker counts.
 
 
@@ -72,7 +74,8 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
 
     ## What you will see
 
-    No error. Four steps make four traces (`jax.log_compiles(True)` shows them); a data field makes one.
+    No error. Four steps make four traces (`jax.log_compiles(True)` shows them); a data field makes one. In the carry of
+    `jax.lax.scan`, `while_loop` or `fori_loop` it is a TypeError: the pytree that comes back has another structure.
 
     ## Example
 
@@ -176,7 +179,8 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
             if counts or (loops and _varies(value.value)):
                 fix = make_leaf(field, cls, event.place.module, evaluator.model)
                 confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
-                yield _problem(value.at, cls, field, _changes(value.value), confidence, fix)
+                carried = _is_carried(event)
+                yield _problem(value.at, cls, field, _changes(value.value), confidence, fix, carried=carried)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a loop makes anew at each turn, and passes to a compiled function under a name."""
@@ -360,6 +364,12 @@ def _is_compiled(event: Event) -> bool:
     return any(event.place.applied(function) for function in event.place.functions)
 
 
+def _is_carried(event: Event) -> bool:
+    """Whether a loop of jax that has a carry calls the function around the update at each of its turns."""
+    around = event.place.functions[:1]
+    return any(applied.transform.name in _CARRYING for function in around for applied in event.place.applied(function))
+
+
 def _meets_jax(event: Event, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether instances are seen to go into a transformation, or must hold arrays: records of the host stay there."""
     return (
@@ -414,12 +424,24 @@ def _varies(value: Value) -> bool:
 
 
 def _problem(
-    at: object, cls: PytreeClass, field: Field, what: str, confidence: Confidence, fix: Proposal | None
+    at: object,
+    cls: PytreeClass,
+    field: Field,
+    what: str,
+    confidence: Confidence,
+    fix: Proposal | None,
+    *,
+    carried: bool = False,
 ) -> Problem:
+    consequence = "every new value recompiles"
+    reason = "the value of a static field is part of the key under which jit keeps a compiled function"
+    if carried:
+        consequence = "a loop of jax that carries it raises TypeError (another pytree structure)"
+        reason = "the value of a static field is part of the structure of the pytree, which such a loop must keep"
     return Problem(
         at=at,
-        message=f"field `{field.name}` of `{cls.name}` {what}: every new value recompiles; make it a data field",
-        reason="the value of a static field is part of the key under which jit keeps a compiled function",
+        message=f"field `{field.name}` of `{cls.name}` {what}: {consequence}; make it a data field",
+        reason=reason,
         help=f"{unmarking_help(field, cls)}: an int leaf makes one trace",
         confidence=confidence,
         subject=f"{cls.module.path}::{field.owner.declaration.qualname}.{field.name}",

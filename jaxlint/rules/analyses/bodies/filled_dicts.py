@@ -61,8 +61,8 @@ def filled_keywords(call: Call, place: Place, evaluator: Evaluator) -> Iterator[
 def _filled_keys(name: str, call: Call, body: Body) -> frozenset[str]:
     """The literal keys that the local dict `name` may have where a call passes it as `**name`.
 
-    None if something else may get hold of the dict, if there is more than one of that name, or if what decides on a
-    key may decide on the call, too: `if kind == "a": changes["x"] = 1` and `if kind == "b": b.replace(**changes)`.
+    None if something else may get hold of the dict, if there is more than one of that name, and none whose condition
+    may decide on the call, too: `if kind == "a": changes["x"] = 1` and `if kind == "b": b.replace(**changes)`.
     """
     statements = list(walk(body, nested=False))
     passing = next((s for s in statements if any(part is call for part in own_parts(s))), None)
