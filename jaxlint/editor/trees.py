@@ -278,8 +278,7 @@ class Group:
         if found is None:
             module = checker.project.add_file(path)
             try:
-                _ = module.outline
-                if module.problem is None:
+                if _can_be_parsed(module):
                     checker = self.checker()
                 found = checker.check(module)
             except BaseException:
