@@ -128,11 +128,22 @@ def removes(statement: Statement) -> bool:
 
 
 def _asks_for(test: Expr, slot: Slot) -> bool:
+    """Whether a test asks whether an attribute is there: or is still None, or infinite, which no count is."""
     match test:
         case Compare(left=left, ops=("is" | "is not",)):
             return slot_of(left) == slot
+        case Compare(left=left, ops=("==",), comparators=[other]):
+            return slot_of(left) == slot and _is_infinity(other)
         case Unary(op="not", operand=operand):
             return slot_of(operand) == slot
         case Call(func=Name(id="hasattr" | "getattr"), args=[_, asked, *_]):
             return isinstance(asked.value, Constant) and asked.value.value == slot.path[-1]
     return False
+
+
+def _is_infinity(value: Expr) -> bool:
+    """Whether a value is infinity, which stands for what is not known yet: `float("inf")`, `math.inf`."""
+    match value:
+        case Call(func=Name(id="float"), args=[given]):
+            return isinstance(given.value, Constant) and given.value.value == "inf"
+    return isinstance(value, Attribute) and value.attr == "inf"
