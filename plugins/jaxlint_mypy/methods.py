@@ -28,6 +28,7 @@ from jaxlint.rules.constructor_arguments import is_constructor_known
 from jaxlint_mypy.abstract import left_open, with_open
 from jaxlint_mypy.codes import STRICT_REPLACE
 from jaxlint_mypy.fields import converted, note_converters
+from jaxlint_mypy.focused import is_known_package
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import has_unseen_base, pass_for
 from jaxlint_mypy.parameters import (
@@ -52,6 +53,8 @@ _KINDS = {
     (True, False): nodes.ARG_NAMED,
     (True, True): nodes.ARG_NAMED_OPT,
 }
+#: Methods of a metaclass that make a class, or an instance of it.
+_MAKING = frozenset({"__new__", "__init__", "__call__"})
 _OMITTED = TypeOfAny.from_omitted_generics
 
 
@@ -75,7 +78,7 @@ class MethodMaker:
             # mypy's dataclasses give no constructor to a class without fields, which would inherit an open one
             opened = [info] if cls.fields else info.mro
             is_open = cls.framework.abstract_fields and any(map(left_open, opened))
-            if (taken or is_open) and cls.custom_init() is None:
+            if (taken or is_open) and cls.custom_init() is None and not _is_made_otherwise(info):
                 self._put_constructor(api, info, cls, taken)
         elif has_unseen_base(info) and _is_made_unseen(cls):
             self._put_constructor(api, info, cls, None)
@@ -204,6 +207,13 @@ def _is_made_unseen(cls: PytreeClass) -> bool:
     if cls.framework.makes_dataclass and cls.framework.decorators:
         return False  # mypy is told to make a dataclass
     return cls.is_dataclass and cls.custom_init() is None and cls.fields_known and is_constructor_known(cls)
+
+
+def _is_made_otherwise(info: TypeInfo) -> bool:
+    """Whether a metaclass of the user's makes or calls the class: it may convert what the constructor is given."""
+    metaclasses = info.metaclass_type.type.mro if info.metaclass_type is not None else []
+    own = (one for one in metaclasses if not is_known_package(one.module_name))
+    return any(not _MAKING.isdisjoint(one.names) for one in own)
 
 
 def _is_own(info: TypeInfo, name: str) -> bool:

@@ -93,12 +93,17 @@ def _function(checker: TypeChecker, called: Expression) -> FuncDef | None:
 
 
 def pytrees_in(front: FrontEnd, typ: Type) -> Type:
-    """A type in which all but pytree classes, and tuples of them, is left open."""
+    """A type in which all but pytree classes, and tuples of them, is left open; what may be something open is, too."""
     proper = get_proper_type(typ)
     if isinstance(proper, NoneType) or (isinstance(proper, Instance) and _is_pytree(front, proper)):
         return proper
     if isinstance(proper, UnionType):
-        return make_simplified_union([pytrees_in(front, item) for item in proper.items])
+        options = [pytrees_in(front, item) for item in proper.items]
+        return (
+            _UNSAID
+            if any(isinstance(get_proper_type(one), AnyType) for one in options)
+            else make_simplified_union(options)
+        )
     if isinstance(proper, TupleType) and proper.partial_fallback.type.fullname == "builtins.tuple":
         items = [pytrees_in(front, item) for item in proper.items]
         return (

@@ -1220,4 +1220,47 @@ def f(given: t.Dict[str, t.Union[str, int, None]], x: jax.Array) -> None:
     S(**given)
     S(n="a", **given)  # E: type
 """,
+    "compiled_or_else": "# only: flax node chex jdc jax equinox"
+    + """
+@class S
+    x: jax.Array
+    n: int = 0
+class Record:
+    obs: jax.Array
+@jax.jit
+def split(s: t.Union[S, Record]) -> t.Union[S, Record]:
+    return s
+@jax.jit
+def found(s: S) -> t.Optional[S]:
+    return s if s.n else None
+def f(s: S, r: Record) -> t.Tuple[S, Record]:
+    s = split(s)
+    r = split(r)
+    one = found(s)
+    assert one is not None
+    print(one.nope)  # E: attribute
+    return s, r
+""",
+    "made_by_a_metaclass": "# only: equinox\n"
+    + """
+from equinox._module._module import _ModuleMeta
+def number(x: t.Union[float, jax.Array]) -> jax.Array:
+    return jnp.asarray(x)
+class Meta(_ModuleMeta):
+    def __call__(cls, *args: t.Any, **kwargs: t.Any) -> t.Any:
+        return super().__call__(*map(float, args), **kwargs)
+class Named(_ModuleMeta):
+    pass
+class A(eqx.Module, metaclass=Meta):
+    a: float
+    b: jax.Array = eqx.field(converter=number)
+class B(eqx.Module, metaclass=Named):
+    a: float
+    b: jax.Array = eqx.field(converter=number)
+def f(s: A) -> A:
+    print(s.nope)  # E: attribute
+    return A(jnp.ones(()), "2")
+def g() -> B:
+    return B(1.0, "2")  # E: type
+""",
 }
