@@ -111,6 +111,8 @@ def _may_be(given: Type, declared: Type) -> bool:
     proper, wanted = get_proper_type(given), get_proper_type(declared)
     if isinstance(proper, (NoneType, AnyType, TypeVarLikeType, UninhabitedType)):
         return True
+    if isinstance(proper, Instance) and proper.type.has_readable_member("__get__"):
+        return True  # a descriptor: it stays on the class, and gives what it likes
     if isinstance(wanted, UnionType) and any(_may_be(given, item) for item in wanted.items):
         return True
     if isinstance(wanted, (AnyType, FunctionLike)):

@@ -40,7 +40,7 @@ from jaxlint_mypy.given import calls_lambdas, of_calling
 from jaxlint_mypy.internals import class_statement, classes_of, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.methods import without_others
-from jaxlint_mypy.parameters import with_asked
+from jaxlint_mypy.parameters import ANY, with_asked
 from jaxlint_mypy.report import report
 from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_tree_at
 from jaxlint_mypy.signatures import Signatures, of_mapping, taking_any_keyword
@@ -482,7 +482,11 @@ class Hooks:
             return ctx.default_attr_type
         self.feeder.attribute(ctx)
         method = get_proper_type(without_others(ctx.default_attr_type))
-        return with_asked(method, ctx.type) if isinstance(method, CallableType) else method
+        if not isinstance(method, CallableType):
+            return method
+        if isinstance(ctx.api, TypeChecker) and self.feeder.code(ctx.api)[1].takes_splat(ctx.context):
+            method = method.copy_modified(arg_types=[ANY] * len(method.arg_types))  # as `signatures` does
+        return with_asked(method, ctx.type)
 
     def _is_telling(self, owner: str) -> bool:
         cls = self.front.class_named(owner)

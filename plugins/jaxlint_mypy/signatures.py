@@ -93,7 +93,7 @@ class Signatures:
         """What may be replaced, with types; None if that cannot be determined."""
         if isinstance(ctx.api, TypeChecker):
             self.front.depend(ctx.api, *receiver.type.mro)
-        names, given = replaced(cls), _given(ctx)
+        names, given = replaced(cls), _given(ctx.context) if isinstance(ctx.context, CallExpr) else {}
         if names is None:
             return None
         known = [(n, kind_replaced(cls, n), self._type(ctx, receiver, n, given.get(n))) for n in names]
@@ -116,14 +116,21 @@ class Signatures:
 
     def _type(self, ctx: MethodSigContext, receiver: Instance, name: str, given: nodes.Expression | None) -> Type:
         """The type that a field may be given; arrays and numbers stand for each other unless declared otherwise."""
-        typ, checker = field_type(receiver, name), ctx.api
-        if not isinstance(checker, TypeChecker) or STRICT_REPLACE in checker.options.enabled_error_codes:
+        typ, call = field_type(receiver, name), ctx.context
+        if not isinstance(ctx.api, TypeChecker) or not isinstance(call, CallExpr):
             return typ
-        if given is None:
-            return ANY if _has_splat(ctx) else typ  # mypy takes what `**changes` holds for the value of each field
-        if not is_loose(typ):
-            return typ
-        return ANY if fits(typ, _type_given(checker, given)) else typ
+        return _type_taken(ctx.api, call, typ, given)
+
+
+def _type_taken(checker: TypeChecker, call: CallExpr, typ: Type, given: nodes.Expression | None) -> Type:
+    """What may be given for a field of a type, when `given` is."""
+    if STRICT_REPLACE in checker.options.enabled_error_codes:
+        return typ
+    if given is None:  # mypy takes what `**changes` holds for the value of each field
+        return ANY if nodes.ARG_STAR2 in call.arg_kinds else typ
+    if not is_loose(typ):
+        return typ
+    return ANY if fits(typ, _type_given(checker, given)) else typ
 
 
 def _type_given(checker: TypeChecker, given: nodes.Expression) -> Type:
@@ -154,13 +161,20 @@ def taking_any_keyword(signature: CallableType) -> CallableType:
 def of_mapping(ctx: FunctionSigContext) -> FunctionLike:
     """The constructor of a class of mappings: it takes keywords, or one mapping of them, like that of `dict`.
 
-    What is splatted into it is not compared with the types of the fields, as its keys are not known.
+    mypy alone does not know it, so that numbers and arrays stand for each other there, as in `replace`. What is
+    splatted into it is not compared with the types of the fields, as its keys are not known.
     """
     call, checker, signature = ctx.context, ctx.api, ctx.default_signature
-    if isinstance(call, CallExpr) and nodes.ARG_STAR2 in call.arg_kinds:
-        types = zip(signature.arg_names, signature.arg_types, strict=True)
-        return signature.copy_modified(arg_types=[typ if name in call.arg_names else ANY for name, typ in types])
-    if not isinstance(call, CallExpr) or not isinstance(checker, TypeChecker) or call.arg_kinds != [nodes.ARG_POS]:
+    if not isinstance(call, CallExpr) or not isinstance(checker, TypeChecker):
+        return signature
+    if any(kind.is_named(star=True) for kind in call.arg_kinds):
+        given = _given(call)
+        taken = [
+            _type_taken(checker, call, typ, given.get(name or ""))
+            for name, typ in zip(signature.arg_names, signature.arg_types, strict=True)
+        ]
+        return signature.copy_modified(arg_types=taken)
+    if call.arg_kinds != [nodes.ARG_POS]:
         return signature
     if not _may_hold_keywords(get_proper_type(type_again(checker, call.args[0]))):
         return signature
@@ -186,15 +200,8 @@ def _may_hold_keywords(given: ProperType) -> bool:
     return isinstance(item, (AnyType, TupleType))
 
 
-def _given(ctx: MethodSigContext) -> dict[str, nodes.Expression]:
-    call = ctx.context
-    if not isinstance(call, CallExpr):
-        return {}
+def _given(call: CallExpr) -> dict[str, nodes.Expression]:
     return {name: value for name, value in zip(call.arg_names, call.args, strict=True) if name is not None}
-
-
-def _has_splat(ctx: MethodSigContext) -> bool:
-    return isinstance(ctx.context, CallExpr) and nodes.ARG_STAR2 in ctx.context.arg_kinds
 
 
 def _signature(

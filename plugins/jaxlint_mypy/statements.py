@@ -91,18 +91,28 @@ class Statements:
         """Whether something asks if `path` is None, or is there at all, as code does that makes something once."""
         return path in self._questions[1]
 
+    def takes_splat(self, called: Expression) -> bool:
+        """Whether an expression is called with keywords that are not written there (`**changes`)."""
+        return span_of(called) in self._questions[2]
+
     @cached_property
-    def _questions(self) -> tuple[frozenset[Span], frozenset[str | None]]:
-        """What is asked for its truth value, and the paths of which it is asked whether something is there."""
+    def _questions(self) -> tuple[frozenset[Span], frozenset[str | None], frozenset[Span]]:
+        """What is asked for its truth value, the paths of which it is asked whether something is there, and who splats.
+
+        These are the functions that are called with `**`.
+        """
         tests: set[Span] = set()
         paths: set[str | None] = set()
+        splatting: set[Span] = set()
         for statement in self._noted:
             for expr, is_asked in _evaluated(statement):
                 for part, is_test in _parts(to_expr(expr), is_asked):
                     if is_test:
                         tests.add(part.at)
                     paths.add(_sought(part, is_test))
-        return frozenset(tests), frozenset(paths)
+                    if isinstance(part, Call) and any(argument.star == "**" for argument in part.args):
+                        splatting.add(part.func.at)
+        return frozenset(tests), frozenset(paths), frozenset(splatting)
 
     def given(self, name: str) -> list[Expression]:
         """What is assigned to a variable."""

@@ -1263,4 +1263,49 @@ def f(s: A) -> A:
 def g() -> B:
     return B(1.0, "2")  # E: type
 """,
+    "made_of_arrays": "# only: chex\n"
+    + """
+@class S
+    n: t.Optional[int] = None
+    over: jax.Array = 0.0
+    many: t.List[float] = FIELD(default_factory=list)
+    kind: str = "a"
+def f(x: jax.Array) -> None:
+    S(n=x, over=False, many=[x, 1])
+    S(n=x.sum(), kind=x)  # E: type
+    S(n="1")  # E: type
+    S(over=x, no=1)  # E: unknown
+    S(many=["a"])  # E: item-type
+""",
+    "splatted_for_variable": "# only: replace\n"
+    + _SELF
+    + """
+@class S
+    x: jax.Array
+    n: int = 0
+    other: t.Optional[int] = None
+    def a(self, **changes: str) -> Self:
+        return self.replace(**changes)
+    def b(self) -> Self:
+        return self.replace(other="a")  # E: type
+T = t.TypeVar("T", bound=S)
+def f(s: T, name: str) -> T:
+    for _ in range(2):
+        s = s.replace(**{name: (s.x, "a")})
+    return s if s.n else s.replace(nope=1)  # E: unknown
+""",
+    "described_default": "# only: equinox flax"
+    + """
+class Constant:
+    def __init__(self, value: float) -> None:
+        self.value = value
+    def __get__(self, instance: object, owner: object = None) -> float:
+        return self.value
+class Other:
+    pass
+@class S
+    x: jax.Array
+    c: float = FIELD(default=Constant(3.0))
+    d: float = FIELD(default=Other())  # E: assignment
+""",
 }
