@@ -1266,16 +1266,16 @@ def g() -> B:
     "made_of_arrays": "# only: chex\n"
     + """
 @class S
+    over: jax.Array
     n: t.Optional[int] = None
-    over: jax.Array = 0.0
     many: t.List[float] = FIELD(default_factory=list)
     kind: str = "a"
 def f(x: jax.Array) -> None:
     S(n=x, over=False, many=[x, 1])
-    S(n=x.sum(), kind=x)  # E: type
-    S(n="1")  # E: type
+    S(n=x.sum(), over=1.0, kind=x)  # E: type
+    S(n="1", over=x)  # E: type
     S(over=x, no=1)  # E: unknown
-    S(many=["a"])  # E: item-type
+    S(over=x, many=["a"])  # E: item-type
 """,
     "splatted_for_variable": "# only: replace\n"
     + _SELF
