@@ -43,7 +43,7 @@ from jaxlint_mypy.methods import without_others
 from jaxlint_mypy.parameters import ANY, with_asked
 from jaxlint_mypy.report import report
 from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_tree_at
-from jaxlint_mypy.signatures import Signatures, of_mapping, taking_any_keyword
+from jaxlint_mypy.signatures import Signatures, of_constructor, taking_any_keyword
 from jaxlint_mypy.stored import fingerprint
 from jaxlint_mypy.types_only import TypesOnly
 from jaxlint_mypy.values import ARRAYS
@@ -445,7 +445,7 @@ class Hooks:
         if not self.is_settled():
             self._refresh()
         cls = self.front.class_named(fullname)
-        return of_mapping if cls is not None and cls.is_pytree and cls.is_mapping is not False else None
+        return partial(of_constructor, cls) if cls is not None and cls.is_pytree else None
 
     def _set_by_name(self, how: str, ctx: FunctionContext) -> None:
         self.feeder.set_by_name(ctx, how)

@@ -37,7 +37,8 @@ TRAIN_STATE = "flax.training.train_state.TrainState"
 #: What `TrainState.create` names itself, and what it sets by itself.
 _CREATE_GIVEN = ("apply_fn", "params", "tx")
 _CREATE_SET = ("step", "opt_state")
-_NUMERIC = {"numpy.generic", *ARRAYS} | {f"builtins.{name}" for name in SCALARS - {"str", "bytes", "bytearray"}}
+_SCALARS = {f"builtins.{name}" for name in SCALARS - {"str", "bytes", "bytearray"}}
+_NUMERIC = {"numpy.generic", *ARRAYS, *_SCALARS}
 _INIT_VAR = "dataclasses.InitVar"
 _FROZEN_DICT = "flax.core.frozen_dict.FrozenDict"
 _MAX_DEPTH = 4
@@ -210,6 +211,19 @@ def is_numeric(typ: Type, depth: int = 0) -> bool:
 def _is_number(info: TypeInfo) -> bool:
     """Whether instances of a class are numbers or arrays; an `IntEnum` is a number, and so is a `NewType` of `int`."""
     return not _NUMERIC.isdisjoint(base.fullname for base in info.mro)
+
+
+def may_be_scalar(typ: Type) -> bool:
+    """Whether a type names a number of Python's, alone or among others."""
+    proper = get_proper_type(typ)
+    items = map(get_proper_type, proper.items) if isinstance(proper, UnionType) else [proper]
+    return any(isinstance(item, Instance) and item.type.fullname in _SCALARS for item in items)
+
+
+def is_jax_array(typ: Type) -> bool:
+    """Whether values of a type are arrays of jax."""
+    proper = get_proper_type(typ)
+    return isinstance(proper, Instance) and any(ARRAYS.get(base.fullname) == "jax" for base in proper.type.mro)
 
 
 def fits(wanted: Type, actual: Type, depth: int = 0) -> bool:

@@ -28,6 +28,7 @@ from mypy.types import (
     get_proper_type,
 )
 
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.syntax.expressions import dotted
 from jaxlint_mypy.codes import STRICT_REPLACE
@@ -41,8 +42,10 @@ from jaxlint_mypy.parameters import (
     field_type,
     fits,
     instance_of,
+    is_jax_array,
     is_loose,
     kind_replaced,
+    may_be_scalar,
     of_create,
     of_gradients,
     replaced,
@@ -158,7 +161,7 @@ def taking_any_keyword(signature: CallableType) -> CallableType:
     )
 
 
-def of_mapping(ctx: FunctionSigContext) -> FunctionLike:
+def _of_mapping(ctx: FunctionSigContext) -> FunctionLike:
     """The constructor of a class of mappings: it takes keywords, or one mapping of them, like that of `dict`.
 
     mypy alone does not know it, so that numbers and arrays stand for each other there, as in `replace`. What is
@@ -182,6 +185,25 @@ def of_mapping(ctx: FunctionSigContext) -> FunctionLike:
     return signature.copy_modified(
         arg_types=[ANY], arg_kinds=[nodes.ARG_POS], arg_names=[None], ret_type=made, variables=[]
     )
+
+
+def of_constructor(cls: PytreeClass, ctx: FunctionSigContext) -> FunctionLike:
+    """A constructor: a leaf that is declared as a number takes an array of jax, as under `jit` it is one."""
+    if cls.is_mapping is not False:
+        return _of_mapping(ctx)
+    checker, signature = ctx.api, ctx.default_signature
+    if not isinstance(checker, TypeChecker) or STRICT_REPLACE in checker.options.enabled_error_codes:
+        return signature
+    taken = list(signature.arg_types)
+    for index, (name, given) in enumerate(zip(signature.arg_names, ctx.args, strict=True)):
+        field = cls.field(name) if name is not None and may_be_scalar(taken[index]) else None
+        if (
+            field is not None
+            and field.role is Role.LEAF
+            and all(is_jax_array(type_again(checker, one)) for one in given)
+        ):
+            taken[index] = ANY
+    return signature.copy_modified(arg_types=taken)
 
 
 def _may_hold_keywords(given: ProperType) -> bool:

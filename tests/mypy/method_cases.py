@@ -1308,4 +1308,25 @@ class Other:
     c: float = FIELD(default=Constant(3.0))
     d: float = FIELD(default=Other())  # E: assignment
 """,
+    "constructed_under_jit": "# not: penzai simple_pytree mjx chex"
+    + """
+@class S
+    x: jax.Array
+    n: int = 0
+    done: t.Optional[bool] = None
+    k: static int = 3
+@class D(S)
+    of: t.Tuple[int, int] = (1, 2)
+@jax.jit
+def f(x: jax.Array) -> S:
+    return S(x=x, n=x.sum(), done=x > 0)
+def g(x: jax.Array) -> t.Tuple[S, ...]:
+    return S(x=x, n="a"), S(x=x, n=None)  # E: type
+def h(x: jax.Array) -> S:
+    return S(x=x, k=x)  # E: type
+def i(x: jax.Array) -> D:
+    return D(x=x, n=jnp.argmax(x), of=(1, 2))
+def j(x: jax.Array) -> D:
+    return D(x=x, of="a")  # E: type
+""",
 }
