@@ -4,45 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
-from jaxlint.infer.choosing.given import is_plain
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
-from jaxlint.infer.known.values import UNKNOWN, Array, Container, UnknownValue, Value, as_instance, plain
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.infer.known.values import Container, Value, as_instance, plain
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.deleted_reads import DeletedReads, is_read_from_list
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
 from jaxlint.rules.analyses.changes.donated_argument import is_updated, updates
 from jaxlint.rules.analyses.fixes.donated_results import binding_result
 from jaxlint.rules.analyses.fixes.options import is_written_in, not_donating
 from jaxlint.rules.analyses.instances.given_away import read_by_callers
-from jaxlint.rules.analyses.instances.origins import argument_at, given_by, maker_of
+from jaxlint.rules.analyses.instances.origins import argument_at
+from jaxlint.rules.analyses.instances.shared_leaves import SharedLeaves, is_of_arrays, shared_leaves
 from jaxlint.rules.analyses.instances.sharing import Sharing, sharing_at
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import (
-    Attribute,
-    Binary,
     Call,
-    DictDisplay,
-    Display,
     Expr,
-    Name,
-    Subscript,
     dotted,
     root,
 )
 from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import (
-    Assign,
     Body,
     Do,
-    bound_names,
     expressions,
     names_in,
     walk,
@@ -153,21 +142,23 @@ class DonatedReuse(BodyRule):
             path = dotted(expr)
             if path is None or _is_bound_inside(path.partition(".")[0], expr, code.body):
                 continue
-            alias = _alias(path, call, code, evaluator)
-            if alias is not None and alias.at not in reported:
-                reported.add(alias.at)
-                yield _aliased_problem(alias, path, dotted(call.func) or event.function.name)
+            shared = shared_leaves(path, call, code, evaluator)
+            if shared is not None and call.at not in reported:
+                reported.add(call.at)
+                yield _shared_problem(shared, path, call, dotted(call.func) or event.function.name)
                 continue
             sharing = sharing_at(path, expr.at, code.body)
-            twice = _twice(path, expr, call, sharing, event.value, evaluator)
-            again = twice
-            for name in sorted(sharing.same) if twice is None else ():
-                again = again or ReadAfter(name, DeletedReads(name, event.value, evaluator).find).of(expr.at, code.body)
             called = dotted(call.func) or event.function.name
+            twice = _twice(path, expr, call, sharing, event.value, evaluator)
+            again, name = (twice, path) if twice is not None else _read_after(sharing, expr.at, code, event, evaluator)
             if again is not None and again.at not in reported:
                 reported.add(again.at)
-                fix = _keeping(event) if twice is not None else _binding(path, call, event, code)
-                yield _problem(again, path, event, called, fix, same_call=twice is not None)
+                if twice is not None:
+                    yield _problem_of_call(twice, path, event, called)
+                elif name != path:
+                    yield _problem_of_alias(again, name, path, event, called)
+                else:
+                    yield _problem(again, path, event, called, _binding(path, call, event, code))
             for name, put in sharing.lists.items() if again is None else ():
                 if put.at not in reported and is_read_from_list(name, expr.at, code.body, event.value, evaluator):
                     reported.add(put.at)
@@ -182,6 +173,17 @@ def _is_bound_inside(name: str, expr: Expr, body: Body) -> bool:
     """Whether a variable is one of the comprehension or lambda in which an expression stands."""
     named = root(expr)
     return not any(read is named for s in walk(body) for whole in expressions(s) for read in names_in(whole, name))
+
+
+def _read_after(
+    sharing: Sharing, at: object, code: CodeRead, event: Cross, evaluator: Evaluator
+) -> tuple[Expr | None, str]:
+    """The first read of what was donated after the call whose argument stands at a place, and the name it has there."""
+    for name in sorted(sharing.same):
+        found = ReadAfter(name, DeletedReads(name, event.value, evaluator).find).of(at, code.body)
+        if found is not None:
+            return found, name
+    return None, ""
 
 
 def _twice(path: str, expr: Expr, call: Call, sharing: Sharing, value: Value, evaluator: Evaluator) -> Expr | None:
@@ -204,7 +206,7 @@ def _shares_arrays(copied: Call, value: Value, evaluator: Evaluator) -> bool:
     given = {argument.keyword for argument in copied.args}
     left = (f for f in instance.cls.fields if f.role is Role.LEAF and f.name not in given)
     return any(
-        _is_of_arrays(field, instance.cls, evaluator)
+        is_of_arrays(field, instance.cls, evaluator)
         or (
             field.annotation is not None and isinstance(plain(evaluator.promises.field(field, instance.cls)), Container)
         )
@@ -212,114 +214,14 @@ def _shares_arrays(copied: Call, value: Value, evaluator: Evaluator) -> bool:
     )
 
 
-class _Alias(msgspec.Struct, frozen=True):
-    """Two leaves of an instance that were given the same array, and the call that does the donation."""
-
-    at: object
-    cls: PytreeClass
-    fields: tuple[str, str]
-
-
-def _alias(path: str, donating: Call, code: CodeRead, evaluator: Evaluator) -> _Alias | None:
-    """Two leaves of a donated instance that are the same thing, where it is made of it: a target network."""
-    made = maker_of(path, donating, code, evaluator)
-    seen: dict[str, str] = {}
-    for field, value in given_by(made.call, made.cls) if made is not None else ():
-        name = dotted(value)
-        if made is None or name is None or field.role is not Role.LEAF:
-            continue
-        source = _Source(code, evaluator, made.function, made.factory)
-        if source.is_of_arrays(value) or (_is_of_arrays(field, made.cls, evaluator) and not source.is_of_numpy(value)):
-            if name in seen:
-                return _Alias(donating.at, made.cls, (seen[name], field.name))
-            seen[name] = field.name
-    return None
-
-
-def _is_of_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a leaf holds arrays by its annotation, or by its name: parameters of a network."""
-    held = UNKNOWN if field.annotation is None else plain(evaluator.promises.field(field, cls))
-    is_array = isinstance(held, Array) and held.library != "numpy"  # a call gives each of those a buffer of its own
-    return is_array or (isinstance(held, UnknownValue) and "params" in field.name)
-
-
-class _Source:
-    """Tells what variables are given, in the code that donates or in a function that makes something for it."""
-
-    def __init__(
-        self, code: CodeRead, evaluator: Evaluator, function: FunctionSymbol | None = None, call: Call | None = None
-    ) -> None:
-        self._code = code
-        self._evaluator = evaluator
-        self._function = function
-        #: The call of the function, if the code makes it.
-        self._call = call
-        self._body = code.body if function is None else evaluator.calls.body_of(function) or ()
-        self._module = code.place.module if function is None else function.module
-        self._scope = code.scope if function is None else function.declaration.inner_scope
-
-    def is_of_arrays(self, value: Expr) -> bool:
-        """Whether a variable is given arrays of jax, a dict of some, or the parameters of a network."""
-        return isinstance(value, Name) and self._holds_arrays(value)
-
-    def is_of_numpy(self, value: Expr) -> bool:
-        """Whether a variable is given what a function of numpy returns."""
-        given = self._given(value)
-        return given is not None and isinstance(given[0], Call) and given[1]._name(given[0].func).startswith("numpy.")
-
-    def _given(self, value: Expr) -> tuple[Expr, _Source] | None:
-        """What a variable is given, if that is done once, and where; a parameter is given it by the call."""
-        if not isinstance(value, Name):
-            return None
-        bound = [s for s in walk(self._body, nested=False) if value.id in bound_names(s)]
-        if not bound and self._function is not None and self._call is not None:
-            declaration = self._function.declaration
-            passed = {} if declaration.self_name else self._call.given_to(declaration.positional)
-            given = passed.get(value.id)
-            return None if given is None else (given, _Source(self._code, self._evaluator))
-        if len(bound) != 1 or not isinstance(bound[0], Assign) or not isinstance(bound[0].targets[0], Name):
-            return None
-        return bound[0].value, self
-
-    def _name(self, func: Expr) -> str:
-        return self._evaluator.model.resolver.library_name(func, self._module, self._scope)
-
-    def _holds_arrays(self, expr: Expr, within: frozenset[object] = frozenset()) -> bool:
-        """Whether an expression gives arrays of jax; `within` are the variables that were looked up for it."""
-        match expr:
-            case DictDisplay(values=held) | Display(items=held):
-                return bool(held) and all(self._holds_arrays(one, within) for one in held)
-            case Binary(left=left, right=right):
-                return self._holds_arrays(left, within) or self._holds_arrays(right, within)
-            case Subscript(value=whole):
-                return self._holds_arrays(whole, within)
-            case Name(id=name):
-                key = (name, None if self._function is None else self._function.key)
-                given = self._given(expr) if key not in within else None
-                return given is not None and given[1]._holds_arrays(given[0], within | {key})
-            case Call(func=Attribute(attr="init")):
-                return len(expr.positional) > 1
-            case Call(func=func):
-                return self._name(func).startswith(_MAKING_ARRAYS) or self._returns_arrays(expr, within)
-        return False
-
-    def _returns_arrays(self, call: Call, within: frozenset[object]) -> bool:
-        """Whether a function of the project is called that returns arrays of jax."""
-        symbol = self._evaluator.model.resolver.resolve(call.func, self._module, self._scope)
-        if not isinstance(symbol, FunctionSymbol) or symbol.key in within or not is_plain(symbol.declaration):
-            return False
-        inside = _Source(self._code, self._evaluator, symbol, call if self._function is None else None)
-        return inside._holds_arrays(symbol.declaration.return_values[0], within | {symbol.key})
-
-
-def _aliased_problem(alias: _Alias, path: str, name: str) -> Problem:
-    one, other = alias.fields
-    way_out = f"give `{other}` a copy: `jax.tree.map(jnp.copy, ...)`"
+def _shared_problem(shared: SharedLeaves, path: str, call: Call, name: str) -> Problem:
+    way_out = f"give `{shared.other}` a copy: `jax.tree.map(jnp.copy, ...)`"
     return Problem(
-        at=alias.at,
+        at=call.at,
         message=(
-            f"`{path}`, {with_article(alias.cls.name)}, is donated to `{name}`, and its `{one}` and `{other}` are the"
-            f" same arrays: the call fails (INVALID_ARGUMENT: donate the same buffer twice); {way_out}"
+            f"`{path}`, {with_article(shared.cls.name)}, is donated to `{name}`, and its `{shared.one}` and"
+            f" `{shared.other}` are the same arrays: the call fails (INVALID_ARGUMENT: donate the same buffer twice);"
+            f" {way_out}"
         ),
         reason="a buffer can be given away once",
         help=way_out,
@@ -363,25 +265,44 @@ def _of_class(event: Cross) -> str:
     return f" ({with_article(instance.cls.name)})" if instance is not None else ""
 
 
-def _problem(again: Expr, path: str, event: Cross, name: str, fix: Proposal | None, *, same_call: bool) -> Problem:
-    of, read = _of_class(event), dotted(again) or f"{path}[...]"
-    if same_call:
-        as_what = "" if read == path else f" as `{read}`, which shares its arrays"
-        what = (
-            f"`{path}`{of} is donated to `{name}` and passed a second time{as_what}: the call fails (INVALID_ARGUMENT)"
-        )
-        way_out = "pass a copy, or do not donate it"
-    else:
-        same = "" if read.split(".")[0] == path.split(".")[0] else f"the same as `{path}` and "
-        what = f"`{read}` is {same}used again after `{path}`{of} was donated to `{name}`: its arrays are deleted"
-        way_out = f"bind `{path}` to what `{name}` returns, or do not donate it"
+def _problem(again: Expr, path: str, event: Cross, name: str, fix: Proposal | None) -> Problem:
+    what = f"`{dotted(again) or f'{path}[...]'}` is used again after `{path}`{_of_class(event)} was donated to `{name}`"
+    return _deleted(again, what, f"bind `{path}` to what `{name}` returns, or do not donate it", fix)
+
+
+def _problem_of_alias(again: Expr, alias: str, path: str, event: Cross, name: str) -> Problem:
+    what = (
+        f"`{dotted(again) or f'{alias}[...]'}` is the same as `{path}` and used again after `{path}`{_of_class(event)}"
+        f" was donated to `{name}`"
+    )
+    way_out = f"make one of the two a copy, `jax.tree.map(jnp.copy, ...)`, or do not donate `{path}`"
+    return _deleted(again, what, way_out, _keeping(event))
+
+
+def _deleted(again: Expr, what: str, way_out: str, fix: Proposal | None) -> Problem:
     return Problem(
         at=again.at,
-        message=f"{what}; {way_out}",
+        message=f"{what}: its arrays are deleted; {way_out}",
         reason="the buffers of a donated argument are used for the results, and its arrays are deleted",
         help=way_out,
         subject=_SUBJECT,
         fix=fix,
+    )
+
+
+def _problem_of_call(again: Expr, path: str, event: Cross, name: str) -> Problem:
+    read, way_out = dotted(again), "pass a copy, or do not donate it"
+    as_what = "" if read == path else f" as `{read}`, which shares its arrays"
+    return Problem(
+        at=again.at,
+        message=(
+            f"`{path}`{_of_class(event)} is donated to `{name}` and passed a second time{as_what}: the call fails"
+            f" (INVALID_ARGUMENT); {way_out}"
+        ),
+        reason="the buffers of a donated argument are used for the results, and its arrays are deleted",
+        help=way_out,
+        subject=_SUBJECT,
+        fix=_keeping(event),
     )
 
 
