@@ -10,20 +10,20 @@ import msgspec
 
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.finding import Applicability, Confidence, Severity
+from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Transformed
 from jaxlint.infer.known.values import Instance, Value, plain
 from jaxlint.infer.transforms.applied import Applied
-from jaxlint.libraries.arrays import OF_TRAITS
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bodies.changed_fields import changed_fields
+from jaxlint.rules.analyses.bodies.leaves_read import leaves_read
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.symbols.outline import TRAITS, Function
-from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Lambda, Name, dotted, last_name
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Call, Comprehension, Expr, Lambda, Name, dotted, last_name
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Annotate,
@@ -39,9 +39,7 @@ from jaxlint.syntax.statements import (
     all_parts,
     assigned_names,
     blocks,
-    expressions,
     is_own,
-    of_around,
     own_names,
     parts,
     reads,
@@ -51,6 +49,8 @@ from jaxlint.syntax.statements import (
 
 #: What binds arguments of a function, by the last part of the name.
 _PARTIALS = frozenset({"partial", "Partial"})
+#: What compiles, by the last part of the name.
+_COMPILING = frozenset(t.name.rpartition(".")[2] for t in TRANSFORMS.values() if t.kind is Kind.JIT)
 #: What differentiates, by the last part of the name.
 _GRADIENTS = frozenset(t.name.rpartition(".")[2] for t in TRANSFORMS.values() if t.kind is Kind.GRAD)
 
@@ -140,6 +140,15 @@ class CapturedState(BodyRule):
     since = "0.1.0"
     confidence = Confidence.MEDIUM
     calls = _GRADIENTS
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Code that compiles something: what it holds may come from another module."""
+        unit, inner = candidate.unit, [f for f in candidate.functions if f.scope]
+        if unit.calls.isdisjoint(_COMPILING):
+            return any(last_name(decorator) in _COMPILING for function in inner for decorator in function.decorators)
+        rows = candidate.module.source.lines[unit.first - 1 : unit.last]
+        return bool(inner) or not unit.calls.isdisjoint(_PARTIALS) or any("lambda" in row for row in rows)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the functions inside a body that are transformed."""
@@ -288,47 +297,6 @@ def _keep(found: dict[str, PytreeClass], name: str, value: Value) -> None:
         found.setdefault(name, one.cls)
 
 
-def _leaves_read(params: Container[str], body: Body, name: str, cls: PytreeClass) -> Iterator[tuple[str, object]]:
-    """The leaves that a function reads of an instance in a variable from around it, and the functions inside of it.
-
-    With each comes the place.
-    """
-    if is_own(name, params, body):
-        return
-    for statement in walk(body, nested=False):
-        for expr in expressions(statement):
-            yield from _read_in(expr, name, cls)
-        if isinstance(statement, FunctionDefinition):
-            yield from _leaves_read(statement.params, statement.body, name, cls)
-
-
-def _read_in(expr: Expr, name: str, cls: PytreeClass) -> Iterator[tuple[str, object]]:
-    match expr:
-        case Name(id=id_):
-            yield from ((field.name, expr.at) for field in cls.fields if id_ == name and field.role is not Role.STATIC)
-            return
-        case Attribute(value=Name(id=id_), attr=attr) if id_ == name:
-            method = cls.method(attr)
-            fields = [cls.field(read) for read in ([attr] if method is None else sorted(method[1].self_reads))]
-            yield from ((field.name, expr.at) for field in fields if field is not None and field.role is Role.LEAF)
-            return
-        case Attribute(attr=attr) if attr in TRAITS:
-            return  # an update keeps the shapes and dtypes
-    traits = _asked_for_traits(expr)
-    for child in of_around(expr, name):
-        if child is not traits:
-            yield from _read_in(child, name, cls)
-
-
-def _asked_for_traits(expr: Expr) -> Expr | None:
-    """The argument of a call that reads no values of it: `jnp.zeros_like(x)`, `jax.tree.map(jnp.zeros_like, tree)`."""
-    positional = expr.positional if isinstance(expr, Call) else ()
-    function, given = (expr.func if isinstance(expr, Call) else None), positional[:1]
-    if len(positional) == 2 and function is not None and last_name(function) in ("map", "tree_map"):
-        function, given = positional[0], positional[1:]
-    return given[0] if given and function is not None and last_name(function) in OF_TRAITS else None
-
-
 # -- compiled, and bound anew --------------------------------------------------------------------
 
 
@@ -342,7 +310,7 @@ def _stale(
     """The states that the compiled function or a helper reads, and that are bound anew between two calls of it."""
     bodies = [(one.params, one.body), *((helper.params, helper.body) for helper in helpers)]
     for name, cls in sorted(classes.items(), key=lambda item: item[0]):
-        read = [leaf for params, body in bodies for leaf in _leaves_read(params, body, name, cls)]
+        read = [leaf for params, body in bodies for leaf in leaves_read(params, body, name, cls)]
         for place in _outdated(one, name, cls, read, code, evaluator):
             way_out = f"make `{name}` an argument of `{one.function.name}`"
             yield Problem(
@@ -364,7 +332,7 @@ def _held(
     for parameter, expr in given.items():
         name = expr.id if isinstance(expr, Name) else ""
         cls = classes.get(name)
-        read = [] if cls is None else list(_leaves_read((), one.body, parameter, cls))
+        read = [] if cls is None else list(leaves_read((), one.body, parameter, cls))
         if cls is not None and next(_outdated(one, name, cls, read, code, evaluator), None) is not None:
             way_out = f"pass `{name}` where `{one.handle}` is called"
             yield Problem(
