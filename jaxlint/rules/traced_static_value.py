@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
@@ -12,12 +12,13 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, KeywordValue, Replace
 from jaxlint.infer.known.values import UNKNOWN, Array, Scalar, UnknownValue, Value, options, plain
-from jaxlint.infer.transforms.applied import abstracting
+from jaxlint.infer.transforms.applied import Applied, abstracting, rebuilt_parameters
 from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fixes.roles import make_leaf
 from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, mapped_parameters, traced_parameters
@@ -136,9 +137,15 @@ class TracedStaticValue(BodyRule):
             ]
             where = f"`{function.name}` (`{transform}`)"
         else:
-            found = [one for one in given if _is_reduced(one, code.body)]
-            where = _calling(function, code, evaluator) if found else ""
-        for one in found if where else ():
+            caller = _calling(function, code, evaluator)
+            where = "" if caller is None else f"`{function.name}`, which {caller.name} calls"
+            numbers = _Numbers(() if caller is None else caller.given, code.body)
+            found = [
+                one
+                for one in (given if caller is not None else ())
+                if _is_reduced(one, code.body) or numbers.are_put(one.expr, one.field, one.cls, evaluator)
+            ]
+        for one in found:
             fix = make_leaf(one.field, one.cls, code.place.module, evaluator.model)
             yield _problem(one.value.at, one.cls, one.field, where, fix)
 
@@ -185,21 +192,45 @@ def _is_computed_at_once(body: Body) -> bool:
     return any(isinstance(expr, Call) and last_name(expr.func) == "ensure_compile_time_eval" for expr in opened)
 
 
-def _calling(function: Function, code: CodeRead, evaluator: Evaluator) -> str:
-    """The compiled function of the module, in words, that returns what the function returns; empty if none is seen."""
+class _Caller(msgspec.Struct, frozen=True):
+    """A compiled function, in words, that returns what another one returns, and what parameters it gives tracers."""
+
+    name: str
+    given: set[str]
+
+
+def _calling(function: Function, code: CodeRead, evaluator: Evaluator) -> _Caller | None:
+    """The compiled function of the module that returns what a helper returns; None if none is seen."""
     module = code.place.module
     if function.owner is not None or function.scope or code.applied or function.decorators:
-        return ""
+        return None
     for other in module.outline.functions.values():
         if other is function or function.name not in piece_of(other, module.outline).calls:
             continue
         applied = abstracting(evaluator.calls.transformed.of(other, module))
-        body = evaluator.calls.body_of(FunctionSymbol(module, other)) if applied else None
-        for part in all_parts(body or (), nested=False):
+        body = evaluator.calls.body_of(FunctionSymbol(module, other)) or () if applied else ()
+        for part in all_parts(body, nested=False):
             if isinstance(part, Call) and isinstance(part.func, Name) and part.func.id == function.name:
-                if _is_returned(part, body or ()):
-                    return f"`{function.name}`, which `{other.name}` (`{applied[0].transform.name}`) calls"
-    return ""
+                if _is_returned(part, body):
+                    numbers = _Numbers(_rebuilt_numbers(other, applied, module, evaluator), body)
+                    passed = {} if part.has_star else part.given_to(function.positional)
+                    traced = {name for name, expr in passed.items() if numbers.computes(expr)}
+                    traced = _bare(function, dict.fromkeys(traced, UNKNOWN))
+                    return _Caller(f"`{other.name}` (`{applied[0].transform.name}`)", traced)
+    return None
+
+
+def _rebuilt_numbers(function: Function, applied: list[Applied], module: Module, evaluator: Evaluator) -> set[str]:
+    """The parameters of a compiled function that are tracers: those that say nothing, or that they are arrays."""
+    rebuilt = rebuilt_parameters(function, applied)
+    arrays = {
+        p.name
+        for p in function.parameters
+        if p.name in rebuilt
+        and p.annotation is not None
+        and isinstance(plain(evaluator.annotations.read(Placed(p.annotation, module, function.scope))), Array)
+    }
+    return arrays | _bare(function, dict.fromkeys(rebuilt, UNKNOWN))
 
 
 def _given(value: KeywordValue, call: Call) -> Expr | None:
@@ -213,7 +244,7 @@ class _Computed:
     def __init__(self, function: Function, traced: Mapping[str, Value], code: CodeRead, evaluator: Evaluator) -> None:
         self._names = _depending(frozenset(traced), code.body)
         self._leaves = TracedLeaves(traced, code.body, evaluator)
-        self._numbers = _Numbers(function, traced, code.body)
+        self._numbers = _Numbers(_bare(function, traced), code.body)
         self._made = {id(event.call): event for event in code.events if isinstance(event, Construct)}
         self._code = code
         self._evaluator = evaluator
@@ -246,16 +277,9 @@ class _Computed:
 class _Numbers:
     """Tells what is certainly computed from parameters of which nothing else is known than that they are traced."""
 
-    def __init__(self, function: Function, traced: Mapping[str, Value], body: Body) -> None:
+    def __init__(self, parameters: Collection[str], body: Body) -> None:
         bound = Counter(name for s in walk(body, nested=False) for t in bound_by(s) for name in target_names(t))
-        self._parameters = {
-            p.name
-            for p in function.parameters
-            if p.name in traced
-            and p.annotation is None
-            and p.default is None
-            and isinstance(traced[p.name], UnknownValue)
-        } - bound.keys()
+        self._parameters = set(parameters) - bound.keys()
         self._variables = {
             s.targets[0].id: s.value
             for s in walk(body, nested=False)
@@ -290,6 +314,12 @@ class _Numbers:
             case Call(func=Attribute(value=Name(id="jnp"), attr=attr), args=(given, *_)) if attr in ARRAY_REDUCTIONS:
                 return self.computes(given.value, depth)
         return False
+
+
+def _bare(function: Function, traced: Mapping[str, Value]) -> set[str]:
+    """The parameters that are traced and of which nothing else is known."""
+    bare = {p.name for p in function.parameters if p.annotation is None and p.default is None}
+    return {name for name, value in traced.items() if name in bare and isinstance(value, UnknownValue)}
 
 
 def _computes_with(expr: Expr, leaves: TracedLeaves) -> bool:
