@@ -14,6 +14,8 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 
+from msgspec import structs
+
 from jaxlint.cache.packs import open_packs
 from jaxlint.cache.store import Cache
 from jaxlint.config.configuration import Configuration
@@ -24,6 +26,7 @@ from jaxlint.editor.glance import Edit, at_once
 from jaxlint.errors import UserError
 from jaxlint.finding import Confidence, Finding
 from jaxlint.linter.checker import Checker
+from jaxlint.linter.draw import Drawer, files_about
 from jaxlint.linter.engine import make_project, package_neighbours
 from jaxlint.linter.reindexing import IndexedModules
 from jaxlint.linter.result import Result, add_found
@@ -32,6 +35,8 @@ from jaxlint.project.files import discover, is_excluded, would_discover
 from jaxlint.project.index import ProjectIndex
 from jaxlint.project.modules import Module, Project, names_in, telling_names
 from jaxlint.project.reached import Reached
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.report.drawing import Drawing
 from jaxlint.suppression.fingerprint import file_lines
 from jaxlint.symbols.facts import FactsStore
 from jaxlint.syntax.by_text import ByText
@@ -182,6 +187,14 @@ class Group:
         self._note_said(path, own)
         return self._visible(path, found)
 
+    def drawing(self, cls: PytreeClass) -> Drawing:
+        """A class of one of the files, with what is found about it in all of them."""
+        about = files_about([cls], self.checker())
+        paths = [path for path in self._order if path in about]
+        found = self._shown([finding for path in paths for finding in self._raw_of(path)], paths)
+        drawing = Drawer(self.checker().reader.evaluator, found).drawing([cls])
+        return structs.replace(drawing, elsewhere=())
+
     def glance(self, path: str) -> list[Finding] | None:
         """The findings of a file that can be told at once after an edit; None if only a complete check tells them."""
         self._renew()
@@ -211,9 +224,13 @@ class Group:
 
     def _visible(self, path: str, found: list[Finding]) -> list[Finding]:
         """What of all that is found a file shows: without what comments and the baseline hide, or who is less sure."""
-        result = Result([], 1, [])
-        add_found(result, found, self.settings, [path], self._made().errors, self._lines)
-        return [f for f in result.findings if f.path == path]
+        return [f for f in self._shown(found, [path]) if f.path == path]
+
+    def _shown(self, found: list[Finding], paths: Sequence[str]) -> list[Finding]:
+        """What of all that is found in some files is reported."""
+        result = Result([], len(paths), [])
+        add_found(result, found, self.settings, paths, self._made().errors, self._lines)
+        return result.findings
 
     def _drop_checker(self) -> None:
         if self._checker is not None:

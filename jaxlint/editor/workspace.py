@@ -182,10 +182,15 @@ class Workspace:
         cls = model.class_of_symbol(model.resolver.resolve(name, module))
         return cls if cls is not None and cls.is_pytree else None
 
-    def draw(self, cls: PytreeClass) -> str:
-        """The pytree of a class as `jaxlint tree` shows it. Raises `UserError`."""
+    def shape(self, cls: PytreeClass) -> str:
+        """The pytree of a class as text, without what is found about it. Raises `UserError`."""
         group = self._group(cls.module.path)
         return "" if group is None else text(Drawer(group.checker().reader.evaluator).drawing([cls])).rstrip()
+
+    def draw(self, cls: PytreeClass) -> str:
+        """The pytree of a class as `jaxlint tree` shows it, which checks what may speak of it. Raises `UserError`."""
+        group = self._group(cls.module.path)
+        return "" if group is None else text(group.drawing(cls)).rstrip()
 
     def take_errors(self) -> list[str]:
         """The internal errors since the last call, one line each."""

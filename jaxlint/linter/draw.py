@@ -15,24 +15,26 @@ from jaxlint.errors import UserError
 from jaxlint.finding import Finding, page_url
 from jaxlint.infer.calls.nnx_values import made_class, role_of_value
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import as_instance
+from jaxlint.infer.known.values import Container, as_instance, plain
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project, package_neighbours
 from jaxlint.linter.prefilter import mark_irrelevant_files
 from jaxlint.linter.result import Result, add_found
-from jaxlint.project.files import discover
+from jaxlint.project.files import discover, is_excluded
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.report.drawing import Drawing, DrawnClass, DrawnField, DrawnFinding, Place
-from jaxlint.syntax.expressions import Span
+from jaxlint.syntax.expressions import Lambda, Span
 from jaxlint.syntax.paths import shown_path
 from jaxlint.syntax.source import Unreadable
 from jaxlint.syntax.spelling import did_you_mean
 
 #: How many rows a page may show around a finding.
 _CONTEXT = 3
+#: The containers that jax flattens.
+_TREES = frozenset({"tuple", "list", "dict"})
 _ROLES = [Role.LEAF.value, Role.UNKNOWN.value, Role.STATIC.value]
 
 
@@ -49,7 +51,8 @@ def draw(targets: Sequence[Target], configuration: Configuration, *, sources: bo
     Raises `UserError` if there is no such class or no pytree class, or if a file that was named cannot be read.
     """
     files = discover([target.path for target in targets], configuration.excludes)
-    drawings = [_Group(settings, own, targets).drawn(sources) for settings, own in configuration.groups(files)]
+    groups = [_Group(settings, own, targets, configuration) for settings, own in configuration.groups(files)]
+    drawings = [group.drawn(sources) for group in groups]
     drawing = Drawing(
         chosen=tuple(key for one in drawings for key in one.chosen),
         classes={key: cls for one in drawings for key, cls in one.classes.items()},
@@ -78,12 +81,19 @@ def package_path(name: str, settings: Settings) -> str | None:
 class _Group:
     """Files with the same settings."""
 
-    def __init__(self, settings: Settings, files: Sequence[str], targets: Sequence[Target]) -> None:
+    def __init__(
+        self, settings: Settings, files: Sequence[str], targets: Sequence[Target], configuration: Configuration
+    ) -> None:
         self._settings = settings
         self._project = make_project(files, settings)
         self._modules = [self._project.add_file(path) for path in files]
         self._named = {os.path.abspath(t.path): t for t in targets if not os.path.isdir(t.path)}
         neighbours = package_neighbours(files, self._project) if self._named else []
+        self._neighbours = [
+            module.path
+            for module in neighbours
+            if not is_excluded(module.path, configuration.excludes(os.path.dirname(module.path)))
+        ]
         self._checker = Checker(self._project, settings)
         if not self._named:
             mark_irrelevant_files(self._modules, self._project, settings, digests=False)
@@ -91,20 +101,24 @@ class _Group:
 
     def drawn(self, sources: bool) -> Drawing:
         """What is drawn of these files."""
-        drawer = Drawer(self._checker.reader.evaluator, self._findings())
         chosen = [cls for module in self._modules if not module.is_irrelevant for cls in self._chosen(module)]
+        asked = [module.path for module in self._modules]
+        about = files_about(chosen, self._checker) if self._named else set()
+        paths = [*asked, *(path for path in self._neighbours if path in about)]
+        drawer = Drawer(self._checker.reader.evaluator, self._findings(paths))
         drawing = drawer.drawing(chosen)
         rows = drawer.rows(drawing) if sources else {}
         shown = {shown_path(path): self._rows(path, wanted) for path, wanted in rows.items()}
-        # of a file of which one class is asked for, the rest is not
-        parts = {shown_path(path) for path, target in self._named.items() if target.class_name is not None}
-        elsewhere = tuple(finding for finding in drawing.elsewhere if finding.at.path not in parts)
+        # of a file of which one class is asked for, and of those that were not asked for, the rest is not
+        parts = {path for path, target in self._named.items() if target.class_name is not None}
+        whole = {shown_path(path) for path in asked if path not in parts}
+        elsewhere = tuple(finding for finding in drawing.elsewhere if finding.at.path in whole)
         return Drawing(drawing.chosen, drawing.classes, elsewhere, shown, tuple(sorted(set(self._checker.errors))))
 
-    def _findings(self) -> list[Finding]:
-        result = Result([], len(self._modules), [])
-        found = [finding for module in self._modules for finding in self._checker.check(module)]
-        add_found(result, found, self._settings, [module.path for module in self._modules], ())
+    def _findings(self, paths: Sequence[str]) -> list[Finding]:
+        result = Result([], len(paths), [])
+        found = [finding for path in paths for finding in self._checker.check(self._project.add_file(path))]
+        add_found(result, found, self._settings, paths, ())
         return result.findings
 
     def _chosen(self, module: Module) -> list[PytreeClass]:
@@ -128,6 +142,13 @@ class _Group:
         except Unreadable:
             return {}
         return {row: lines[row - 1].rstrip("\n") for row in sorted(rows) if 0 < row <= len(lines)}
+
+
+def files_about(chosen: Sequence[PytreeClass], checker: Checker) -> set[str]:
+    """The files in which something may be found about classes: those of all that is drawn, and what imports these."""
+    drawer = Drawer(checker.reader.evaluator)
+    drawer.drawing(chosen)
+    return checker.project_index.imports.importing(drawer.files())
 
 
 class Drawer:
@@ -166,6 +187,11 @@ class Drawer:
         elsewhere = tuple(_drawn_finding(f) for f in self._findings if f not in self._pinned)
         return Drawing(tuple(dict.fromkeys(map(_key, chosen))), classes, elsewhere)
 
+    def files(self) -> set[str]:
+        """The files that declare what was drawn."""
+        declaring = {owner for cls in self._declared.values() for owner in (cls, *cls.mro)}
+        return {cls.module.path for cls in declaring if not is_stub(cls.module)}
+
     def rows(self, drawing: Drawing) -> dict[str, set[int]]:
         """The rows of each file (its whole path) that hold what is drawn, and those around findings."""
         rows: defaultdict[str, set[int]] = defaultdict(set)
@@ -203,7 +229,8 @@ class Drawer:
         if field.default is not None:
             default = _written(field.default)
         elif field.factory is not None:
-            default = f"{_written(field.factory)}()"
+            made_by = _written(field.factory)
+            default = f"({made_by})()" if isinstance(field.factory.expr, Lambda) else f"{made_by}()"
         return self._drawn(
             cls,
             self._evaluator.model.build(field.owner),
@@ -213,6 +240,7 @@ class Drawer:
             annotation="" if field.annotation is None else _written(field.annotation),
             default=default,
             held=held,
+            is_tree=held is not None or self._is_container(field, cls),
         )
 
     def _drawn(
@@ -226,13 +254,14 @@ class Drawer:
         annotation: str = "",
         default: str,
         held: PytreeClass | None,
+        is_tree: bool,
     ) -> DrawnField:
         subjects = [f"{subject}.{name}" for one in (cls, owner) for subject in _subjects(one)]
         inside = [f for f in self._in_file[owner.module.path] if at.row <= f.row <= at.end_row]
         return DrawnField(
             name=name,
             role=role.value,
-            kind="subtree" if held is not None and role is Role.LEAF else role.value,
+            kind="subtree" if is_tree and role is Role.LEAF else role.value,
             annotation=annotation,
             default=default,
             at=_place(owner.module, at),
@@ -260,6 +289,7 @@ class Drawer:
                     role=Role.UNKNOWN if given is None else role_of_value(given, self._evaluator),
                     default="" if given is None else _written(given),
                     held=held,
+                    is_tree=held is not None,
                 )
                 found[assignment.attr] = drawn, held
         return sorted(found.values(), key=lambda one: (_ROLES.index(one[0].role), one[0].name))
@@ -270,6 +300,13 @@ class Drawer:
             return None
         instance = as_instance(self._evaluator.annotations.read(field.annotation, cls))
         return instance.cls if instance is not None and instance.cls.is_pytree else None
+
+    def _is_container(self, field: Field, cls: PytreeClass) -> bool:
+        """Whether a field holds a container, whose items are the leaves, or what is in them."""
+        if field.annotation is None:
+            return False
+        value = plain(self._evaluator.annotations.read(field.annotation, cls))
+        return isinstance(value, Container) and value.kind in _TREES
 
     def _pin(self, subjects: Iterable[str], inside: Iterable[Finding] = ()) -> tuple[DrawnFinding, ...]:
         found = dict.fromkeys([*inside, *(f for subject in subjects for f in self._about[subject])])

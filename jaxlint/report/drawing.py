@@ -47,7 +47,7 @@ class DrawnField(msgspec.Struct, frozen=True):
     name: str
     #: "leaf", "static", "dropped" or "unknown".
     role: str
-    #: What it is called: "subtree" if it is a pytree class of its own, else its role.
+    #: What it is called: "subtree" if it is a pytree class of its own or a container, else its role.
     kind: str
     annotation: str
     default: str

@@ -37,7 +37,7 @@ def _fields(cls: DrawnClass, drawing: Drawing, path: tuple[str, ...]) -> Iterato
         last = field is cls.fields[-1]
         indent = "   " if last else "│  "
         yield f"{'└─' if last else '├─'} {_field(field)}"
-        yield from (f"{indent}{line}" for line in _findings(field.findings, cls.at.path))
+        yield from (f"{indent}{line}" for line in _findings(field.findings, drawing.classes[path[0]].at.path))
         held = drawing.held(field, path)
         if held is not None:
             yield from (indent + line for line in _fields(held, drawing, (*path, held.key)))

@@ -106,7 +106,7 @@ class Hovers:
 
     def _class_text(self, cls: PytreeClass) -> str:
         rebuilding = f"\n\n**Rebuilt** after flattening: {_REBUILDING[cls.framework.unflatten]}."
-        return f"```text\n{self._workspace.draw(cls)}\n```{rebuilding}"
+        return f"```text\n{self._workspace.shape(cls)}\n```{rebuilding}"
 
 
 def field_text(field: Field, cls: PytreeClass) -> str:

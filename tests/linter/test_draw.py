@@ -198,3 +198,31 @@ def test_rows_of_classes_and_findings_come_along_if_asked_for(folder: Path) -> N
     rows = drawing("uses.py", sources=True).sources["uses.py"]
     assert rows[6] == "@struct.dataclass" and rows[21] == "    state.step = 3"
     assert not drawing("uses.py").sources
+
+
+def test_a_class_is_drawn_with_what_is_found_about_it_in_other_files(folder: Path) -> None:
+    (folder / "parts.py").write_text(
+        "import jax\nfrom flax import struct\n\n@struct.dataclass\nclass Part:\n    w: jax.Array\n"
+        "    a: jax.Array = struct.field(pytree_node=False)\n"
+    )
+    (folder / "model.py").write_text(
+        "import jax\nimport jax.numpy as jnp\nfrom flax import struct\nfrom parts import Part\n\n"
+        "@struct.dataclass\nclass Model:\n    part: Part\n    layers: list\n"
+        "    start: jax.Array = struct.field(default_factory=lambda: jnp.ones(4))\n"
+    )
+    (folder / "use.py").write_text(
+        "import model\n\ndef run(one: model.Model):\n    one.start = 1\n\ndef more(text):\n    text.replace(1)\n"
+    )
+    (folder / "other.py").write_text("from flax import struct\n\n@struct.dataclass\nclass Other:\n    a: list = []\n")
+    lines = draw_tree("model.py", "Model").splitlines()
+    assert [line.split(":", 1)[0] for line in lines[2:]] == [
+        "  ├─ subtree  part",
+        "  │  ├─ leaf     w",
+        "  │  └─ static   a",
+        "  │     ! JAX201 parts.py",
+        "  ├─ subtree  layers",
+        "  └─ leaf     start",
+        "     ! JAX401 use.py",
+    ]
+    assert lines[-2].endswith("start: jax.Array = (lambda: jnp.ones(4))()")
+    assert draw_tree("model.py").splitlines() == lines

@@ -6,6 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from jaxlint.config.configuration import Configuration
+from jaxlint.linter.draw import Target, draw
+from jaxlint.report.tree_text import text
 from tests.lsp.client import PUSH, Client
 from tests.lsp.test_actions import ALL, opened
 from tests.lsp.test_diagnostics import EMOJI, place
@@ -112,6 +117,23 @@ def test_a_dropped_field_is_ignored(start: Start, tmp_path: Path) -> None:
     assert [hint["label"] for hint in client.ask("textDocument/inlayHint", params)] == ["leaf", "static", "ignored"]
     found = hover(client, uri, {"line": 10, "character": 4})
     assert found is not None and "**ignored**" in found[0]
+    assert client.stop() == 0
+
+
+def test_the_drawing_is_that_of_the_command(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = (
+        "import jax\nfrom flax import struct\n\n@struct.dataclass\nclass Model:\n    w: jax.Array\n"
+        "    a: jax.Array = struct.field(pytree_node=False)\n"
+    )
+    (tmp_path / "use.py").write_text("import a\n\ndef run(one: a.Model):\n    one.w = 1\n")
+    (tmp_path / "a.py").write_text(model)
+    client = start()
+    uri = opened(client, tmp_path, text=model)
+    shown = client.ask("workspace/executeCommand", {"command": "jaxlint.tree", "arguments": [uri, 4]})
+    monkeypatch.chdir(tmp_path)
+    printed = text(draw([Target("a.py", "Model")], Configuration(isolated=True))).rstrip()
+    assert shown.replace(f"{tmp_path}/", "") == printed
+    assert [line.split("!")[1].split()[0] for line in printed.splitlines() if "!" in line] == ["JAX401", "JAX201"]
     assert client.stop() == 0
 
 

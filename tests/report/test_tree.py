@@ -55,7 +55,7 @@ def test_json_has_all_that_is_drawn(drawn: dict[str, str]) -> None:
     state = made["classes"]["main.py::State"]
     assert (state["frozen"], state["rebuilt"]) == (True, "calls the constructor")
     assert [(f["name"], f["role"], f["kind"], f["holds"]) for f in state["fields"]] == [
-        ("x", "leaf", "leaf", ""),
+        ("x", "leaf", "subtree", ""),
         ("log", "leaf", "subtree", "main.py::Log"),
         ("table", "static", "static", ""),
     ]
