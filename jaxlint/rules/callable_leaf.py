@@ -144,7 +144,7 @@ class CallableLeaf(BodyRule):
                 held = _layer(event.value, evaluator)
                 if taken and held is not None:
                     name, fix = f"`{taken[0].transform.name}`", _filtered_ones(taken, event, evaluator)
-                    yield _problem(event.at, held, name, "use equinox's filtered one", fix)
+                    yield _problem(event.at, held, name, _filtering(taken[0].transform.name), fix)
         instances = _Modules(code, evaluator)
         yield from _optimized(code, instances, evaluator)
         yield from _directly_transformed(code, instances, evaluator)
@@ -244,7 +244,7 @@ def _directly_transformed(code: CodeRead, instances: _Modules, evaluator: Evalua
             held = instances.made_holder(given) if isinstance(given, Name) and not instances.is_known(given) else None
             if held is not None:
                 fix = _using(name, made.func.at, module, evaluator)
-                yield _problem(given.at, held, f"`{name}`", "use equinox's filtered one", fix)
+                yield _problem(given.at, held, f"`{name}`", _filtering(name), fix)
 
 
 def _optimized(code: CodeRead, instances: _Modules, evaluator: Evaluator) -> Iterator[Problem]:
@@ -288,6 +288,12 @@ def _filtered_ones(taken: Sequence[Applied], event: Cross, evaluator: Evaluator)
     first, *others = made = [one for one in proposals if one is not None]
     changes = tuple(dict.fromkeys(change for one in made for change in one.changes))
     return Proposal(first.title if not others else "Use equinox's", Applicability.UNSAFE, changes, first.imports)
+
+
+def _filtering(name: str) -> str:
+    """The way out of a transformation that takes arrays only."""
+    own = _OF_EQUINOX.get(name)
+    return "pass its arrays alone, by `eqx.partition`" if own is None else f"use `eqx.{own.partition('.')[2]}`"
 
 
 def _using(name: str, at: object, module: Module, evaluator: Evaluator) -> Proposal | None:

@@ -19,7 +19,6 @@ from jaxlint.rules.analyses.rebuilding.exchanged import (
     compared,
     is_in_order,
     made_without_arguments,
-    stored_in,
 )
 from jaxlint.rules.analyses.rebuilding.flattening import Rebuilt, Routine
 from jaxlint.rules.analyses.rebuilding.registered_pairs import registered_pairs
@@ -248,7 +247,7 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
     if any("__new__" in c.symbol.declaration.methods for c in cls.mro) or not _keeps_names(cls, flatten):
         return
     taken = names_by_position(parameters)
-    stored = stored_in(cls, evaluator)
+    stored = evaluator.calls.stored_parameters(cls)
     if any(stored.get(name, name) not in children for name in children):
         return
     expected = taken[: len(children)]

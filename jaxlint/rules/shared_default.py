@@ -23,6 +23,8 @@ from jaxlint.syntax.spelling import with_article
 #: What seldom is changed in place, as settings are.
 _ARRAY = "a numpy array"
 _KINDS = {"list": "a list", "dict": "a dict", "set": "a set"}
+#: The text of an assignment to an item, behind what it is an item of.
+_ITEM_ASSIGNED = r"\[[^\]]*\]\s*[-+*/|]?=(?!=)"
 _FACTORIES = frozenset({"list", "dict", "set"})
 
 
@@ -144,8 +146,7 @@ def _is_changed_in_place(field: Field, cls: PytreeClass, evaluator: Evaluator) -
     held = value.cls if isinstance(value, Instance) else cls
     names = "|".join(sorted({field.name, *(f.name for f in held.fields if held is not cls)}))
     path = rf"\.(?:{names})\b(?:\.\w+|\[[^\]]*\])*"
-    changing = re.compile(rf"{path}(?:\[[^\]]*\]\s*[-+*/|]?=(?!=)|\.(?:{'|'.join(sorted(MUTATING))})\()")
-    return any(changing.search(module.source.text) for module in (cls.module, held.module))
+    return _is_written(rf"{path}(?:{_ITEM_ASSIGNED}|\.(?:{'|'.join(sorted(MUTATING))})\()", cls, held)
 
 
 def _is_array_changed(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -156,10 +157,14 @@ def _is_array_changed(field: Field, cls: PytreeClass, evaluator: Evaluator) -> b
     arrays = {f.name for f in value.cls.fields}
     methods = [method for one in value.cls.mro for method in own_methods(one)]
     names = {method.name for method in methods if method.self_mutations & arrays and method.name not in CONSTRUCTORS}
-    ways = [rf"(?:{'|'.join(sorted(arrays))})\[[^\]]*\]\s*[-+*/|]?=(?!=)"]
+    ways = [rf"(?:{'|'.join(sorted(arrays))}){_ITEM_ASSIGNED}"]
     ways += [rf"(?:{'|'.join(sorted(names))})\("] if names else []
-    changing = re.compile(rf"\.{field.name}\.(?:{'|'.join(ways)})")
-    return any(changing.search(module.source.text) for module in (cls.module, value.cls.module))
+    return _is_written(rf"\.{field.name}\.(?:{'|'.join(ways)})", cls, value.cls)
+
+
+def _is_written(pattern: str, *classes: PytreeClass) -> bool:
+    """Whether the module of one of some classes holds such a text."""
+    return any(re.search(pattern, cls.module.source.text) for cls in classes)
 
 
 def _shared(default: Placed, evaluator: Evaluator) -> str | None:

@@ -177,11 +177,9 @@ def _wrong(event: Update, evaluator: Evaluator) -> _Wrong | None:
     selection = _selection(where, event, evaluator)
     if selection is None:
         return None
-    root, body = selection
-    is_copied = isinstance(body, Call) and dotted(body.func) in _SEQUENCES and len(body.args) == 1
-    if isinstance(body, Call) and is_copied:
-        body = body.args[0].value
-    in_list = is_copied and isinstance(body, Binary)
+    root, whole = selection
+    body = _copied(whole) or whole
+    in_list = body is not whole and isinstance(body, Binary)
     selected = _selected(body, {root: plain(event.receiver)}, event, evaluator, in_list=in_list)
     wrong = (_not_selected(expr, values, event, evaluator) for expr, values in selected)
     found = next((one for one in wrong if one is not None), None)
@@ -211,10 +209,19 @@ def _selected(
         case Comprehension(clauses=(Clause(target=Name(id=name), iterable=iterable),), element=element):
             of_element = {**values, name: element_of(_value(iterable, values, event, evaluator))}
             yield from _selected(element, of_element, event, evaluator)
-        case Call(func=func, args=(Argument(value=copied),)) if in_list and dotted(func) in _SEQUENCES:
-            yield from _selected(copied, values, event, evaluator, in_list=True)
-        case _ if not in_list:
+        case _ if in_list:
+            copied = _copied(body)
+            yield from () if copied is None else _selected(copied, values, event, evaluator, in_list=True)
+        case _:
             yield body, values
+
+
+def _copied(expr: Expr) -> Expr | None:
+    """What a tuple or list is made of, if an expression makes one of something else."""
+    match expr:
+        case Call(func=func, args=(Argument(value=copied),)) if dotted(func) in _SEQUENCES:
+            return copied
+    return None
 
 
 def _selection(where: Expr | None, event: Update, evaluator: Evaluator) -> tuple[str, Expr] | None:

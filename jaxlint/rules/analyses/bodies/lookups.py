@@ -41,7 +41,7 @@ def is_looked_up(update: Replace, field: str, evaluator: Evaluator) -> bool:
             _keeps_class(body, base) or _is_read_as_other(update, field, body, evaluator)
         ):
             return True
-        return any(_asks(part, field, base) for part in all_parts(body))
+        return any(_names_field(part, field, base) for part in all_parts(body))
     units = place.module.outline.units
     return any(unit.kind == "code" and not unit.calls.isdisjoint(_LOOKING) for unit in units)
 
@@ -53,27 +53,28 @@ def is_method_asked_for(call: CallMethod, evaluator: Evaluator) -> bool:
     if base is None or not place.functions:
         return False
     body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
-    return any(_asks_whether_there(part, call.name, base) for part in all_parts(body))
+    asked = (held for part in all_parts(body) if (held := _asked(part, call.name)) is not None)
+    return any(dotted(held) == base for held in asked)
 
 
-def _asks_whether_there(expr: Expr, name: str, base: str) -> bool:
-    """Whether an instance is asked for an attribute that it need not have."""
+def _asked(expr: Expr, name: str) -> Expr | None:
+    """What is asked for an attribute that it need not have."""
     match expr:
         case Call(func=Name(id="hasattr" | "getattr"), args=(Argument(value=held), Argument(value=asked), *_)):
-            return dotted(held) == base and _is_text(asked, name)
-    return False
+            return held if _is_text(asked, name) else None
+    return None
 
 
-def _asks(expr: Expr, field: str, base: str) -> bool:
-    """Whether the name of a field is compared with something, or an instance is asked for it."""
+def _names_field(expr: Expr, field: str, base: str) -> bool:
+    """Whether the name of a field is compared with something, given to what is told of an instance, or asked for."""
     match expr:
         case Compare():
             return any(_is_text(child, field) for child in children(expr))
         case Call(func=func, args=args):
             given = [argument.value for argument in args]
-            asked = [func.value, *given] if isinstance(func, Attribute) else given
-            is_asked = dotted(func) in ("getattr", "hasattr") or any(_tells_of(e, base) for e in asked)
-            return is_asked and any(_is_text(e, field) for e in given)
+            told = [func.value, *given] if isinstance(func, Attribute) else given
+            tells = any(_tells_of(e, base) for e in told) and any(_is_text(e, field) for e in given)
+            return tells or _asked(expr, field) is not None
         case Subscript(value=value, index=index):
             return _is_text(index, field) and dotted(value) != base and _tells_of(value, base)
     return False

@@ -184,9 +184,10 @@ def rebinding_help(name: str, update: str, at: object, place: Place, evaluator: 
     """Where an updated copy of what a dotted name stands for has to go, so that somebody sees it."""
     if place.method is not None and name == place.method.self_name:
         return f"return `{update}` and let the caller rebind it"
-    back = f"make a new one with `{update}` and put it back into what holds it"
-    if "." in name:
-        return back
+    holder = name.rpartition(".")[0]
+    if holder:
+        return f"put what `{update}` returns back into `{holder}`"
+    back = f"put what `{update}` returns back into what `{name}` was taken from"
     function = place.function
     if function is not None and not function.return_values:
         if any(parameter.name == name for parameter in function.parameters):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.methods import own_methods
 from jaxlint.rules.analyses.rebuilding.flattening import Flattened, Rebuilt, Routine, flattened, rebuilt
 from jaxlint.symbols.outline import Function, names_by_position
-from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none
-from jaxlint.syntax.statements import Body, Do, all_parts
+from jaxlint.syntax.expressions import Attribute, Call, dotted, is_none
+from jaxlint.syntax.statements import Body, all_parts
 
 
 class Mismatch(msgspec.Struct, frozen=True):
@@ -68,7 +67,7 @@ def _attributes_of(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> dic
     if any("__new__" in c.symbol.declaration.methods for c in cls.mro):
         return None
     taken = names_by_position(parameters)
-    stored = stored_in(cls, evaluator)
+    stored = evaluator.calls.stored_parameters(cls)
     names: dict[int, str] = {}
     for position, target in back.targets.items():
         name = (taken[int(target)] if int(target) < len(taken) else "") if target.isdigit() else target
@@ -83,7 +82,7 @@ def _reset(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> str | None:
     parameters = cls.constructor()
     if back.passed is None or parameters is None:
         return None
-    stored, needed = stored_in(cls, evaluator), set(_needed(cls, evaluator))
+    stored, needed = evaluator.calls.stored_parameters(cls), set(_needed(cls, evaluator))
     for index, parameter in enumerate(parameters):
         is_given = parameter.name in back.passed or (parameter.kind == "positional" and str(index) in back.passed)
         default = parameter.default
@@ -94,7 +93,7 @@ def _reset(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> str | None:
 
 def is_in_order(cls: PytreeClass, given: Flattened, evaluator: Evaluator) -> bool:
     """Whether the children are given in the order in which the constructor takes them."""
-    stored = stored_in(cls, evaluator)
+    stored = evaluator.calls.stored_parameters(cls)
     taken = [stored.get(p.name) for p in cls.constructor() or ()]
     return [name for name in taken if name in given.children] == list(given.children)
 
@@ -103,7 +102,7 @@ def _needed(cls: PytreeClass, evaluator: Evaluator) -> Iterator[str]:
     """The attributes that `__init__` sets to what it is given and that other methods read, and nothing else sets."""
     if cls.method("__getattr__") is not None:
         return
-    stored = set(stored_in(cls, evaluator).values())
+    stored = set(evaluator.calls.stored_parameters(cls).values())
     bound = {a.name for c in cls.mro for a in c.symbol.declaration.assignments}
     bound |= {n for c in cls.mro for n in c.symbol.declaration.methods}
     bound |= {f.name for c in cls.mro for f in c.symbol.declaration.fields if f.value is not None}
@@ -113,42 +112,6 @@ def _needed(cls: PytreeClass, evaluator: Evaluator) -> Iterator[str]:
         for name in sorted(function.self_reads & stored - bound):
             if all(a.attr != name for a in function.self_assignments):
                 yield name
-
-
-def stored_in(cls: PytreeClass, evaluator: Evaluator) -> dict[str, str]:
-    """The attribute that holds each parameter of the constructor as it is, also where `super().__init__` sets it."""
-    return _stored(cls.mro, evaluator)
-
-
-def _stored(mro: Sequence[PytreeClass], evaluator: Evaluator) -> dict[str, str]:
-    owner = next((c for c in mro if "__init__" in c.symbol.declaration.methods or c.generated_init), None)
-    if owner is None:
-        return {}
-    names = owner.symbol.declaration.methods.get("__init__")
-    if names is None:
-        return {f.name: f.name for f in owner.members if f.init}
-    init = owner.module.outline.functions[names[-1]]
-    stored = {a.value.id: a.attr for a in init.self_assignments if isinstance(a.value, Name)}
-    own = {a.attr for a in init.self_assignments}
-    above = mro[mro.index(owner) + 1 :]
-    call = _call_of_base(init, owner, evaluator) if above else None
-    taken = above[0].constructor() if call is not None else None
-    if call is not None and taken is not None and not any(p.kind.startswith("*") for p in taken):
-        given = call.given_to(names_by_position(taken))
-        for name, attr in _stored(above, evaluator).items():
-            value = given.get(name)
-            if isinstance(value, Name) and attr not in own:
-                stored.setdefault(value.id, attr)
-    return stored
-
-
-def _call_of_base(init: Function, owner: PytreeClass, evaluator: Evaluator) -> Call | None:
-    """The call `super().__init__(...)` that a constructor always makes, with arguments that are written out."""
-    for statement in evaluator.calls.body_of(FunctionSymbol(owner.module, init)) or ():
-        match statement:
-            case Do(value=Call(func=Attribute(value=Call(func=Name(id="super"), args=()), attr="__init__")) as call):
-                return None if call.has_star else call
-    return None
 
 
 def made_without_arguments(cls: PytreeClass, body: Body, makers: set[str]) -> tuple[Call, Function, str] | None:
