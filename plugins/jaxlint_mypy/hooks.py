@@ -21,7 +21,7 @@ from mypy.plugin import (
     ReportConfigContext,
     SemanticAnalyzerPluginInterface,
 )
-from mypy.types import CallableType, FunctionLike, Instance, Type, get_proper_type
+from mypy.types import CallableType, FunctionLike, Instance, Type, TypeVarType, get_proper_type
 
 import jaxlint
 from jaxlint.libraries.arrays import AT_METHODS
@@ -442,8 +442,7 @@ class Hooks:
         if fullname.rpartition(".")[2] in FIELD_NAMES:
             name = self.front.canonical(fullname)
             return with_keywords if name in FIELD_FUNCTIONS and name != "dataclasses.field" else None
-        if not self.is_settled():
-            self._refresh()
+        self._refresh()
         cls = self.front.class_named(fullname)
         return partial(of_constructor, cls) if cls is not None and cls.is_pytree else None
 
@@ -484,8 +483,9 @@ class Hooks:
         method = get_proper_type(without_others(ctx.default_attr_type))
         if not isinstance(method, CallableType):
             return method
-        if isinstance(ctx.api, TypeChecker) and self.feeder.code(ctx.api)[1].takes_splat(ctx.context):
-            method = method.copy_modified(arg_types=[ANY] * len(method.arg_types))  # as `signatures` does
+        if isinstance(ctx.api, TypeChecker) and isinstance(ctx.type, TypeVarType):  # of others `signatures` is asked
+            if self.feeder.code(ctx.api)[1].takes_splat(ctx.context):
+                method = method.copy_modified(arg_types=[ANY] * len(method.arg_types))
         return with_asked(method, ctx.type)
 
     def _is_telling(self, owner: str) -> bool:
