@@ -12,3 +12,8 @@ TREE_MAPS = _names("map", "tree_map")
 #: Functions that list the leaves of a tree, and those that give its structure besides.
 TREE_LEAVES = _names("leaves", "tree_leaves")
 TREE_FLATTEN = _names("flatten", "tree_flatten")
+#: Functions that give the structure of a tree alone, and those that make a tree of a structure and leaves.
+TREE_STRUCTURE = _names("structure", "tree_structure")
+TREE_UNFLATTEN = _names("unflatten", "tree_unflatten")
+#: What makes one array of all leaves, and gives the function that makes a tree of such an array.
+RAVEL = "jax.flatten_util.ravel_pytree"

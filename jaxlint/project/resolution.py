@@ -198,6 +198,14 @@ class Resolver:
         finally:
             self._following.difference_update(followed)
 
+    def before(self, symbol: ValueSymbol) -> Symbol:
+        """What the name of a variable meant before it was assigned: in `step = jax.jit(step)`, the function."""
+        scope = symbol.module.outline.scopes.get(symbol.scope)
+        bindings = scope.bindings.get(symbol.name, []) if scope is not None else []
+        if scope is None or len(bindings) < 2 or symbol.assignment not in bindings[1:]:
+            return UNKNOWN
+        return self._choose(bindings[: bindings.index(symbol.assignment)], symbol.name, symbol.module, scope)
+
     def _aliased(self, value: Expr, symbol: ValueSymbol) -> Symbol:
         """What the value of an alias means where it is assigned: in `f = f.g`, `f` is what it was before."""
         scope = symbol.module.outline.scopes.get(symbol.scope)

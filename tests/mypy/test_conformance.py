@@ -40,7 +40,6 @@ TYPES_TELL = {
     "static_generic_alias": "the arguments of a generic alias",
     "type_guard": "a guard",
     "chex_tuples": "what a generated method makes",
-    "unpacked": "the items of a list behind a star",
     "of_type_variable": "what bounds a type variable, where instances are compared",
 }
 

@@ -16,6 +16,7 @@ from jaxlint.syntax.expressions import (
     BoolOp,
     Call,
     Compare,
+    Comprehension,
     Conditional,
     DictDisplay,
     Display,
@@ -352,11 +353,30 @@ def _passes(statement: Statement, root: str, at: object) -> bool:
 
 
 def only_yields_alone(body: Body) -> bool:
-    """Whether all that a generator function yields is yielded by statements of their own: `yield x`."""
+    """Whether all that a generator function yields is yielded by statements of their own."""
     for statement in walk(body, nested=False):
         alone = statement.value if isinstance(statement, Do) else None
         for part in own_parts(statement):
             if isinstance(part, Other) and part.kind in ("Yield", "YieldFrom"):
-                if part is not alone or not part.parts or part.kind != "Yield":
+                if part is not alone or not part.parts:
                     return False
     return True
+
+
+def discarded(value: Expr) -> Iterator[Call]:
+    """The calls whose results are thrown away where an expression stands alone."""
+    match value:
+        case Call():
+            yield value
+        case Other(kind="Await", parts=(awaited,)):
+            yield from discarded(awaited)
+        case Conditional(body=body, orelse=orelse):
+            yield from discarded(body)
+            yield from discarded(orelse)
+        case BoolOp(right=right):
+            yield from discarded(right)
+        case Display(items=items):
+            for item in items:
+                yield from discarded(item)
+        case Comprehension(kind="list" | "set", element=element):
+            yield from discarded(element)

@@ -16,7 +16,15 @@ from jaxlint.infer.calls.holding import Holding, keeps_return_value
 from jaxlint.infer.calls.known_functions import GIVE_SAME, KnownFunctions
 from jaxlint.infer.calls.local_calls import LocalCalls
 from jaxlint.infer.calls.method_calls import MethodCalls
-from jaxlint.infer.calls.passing import Passed, after_receiver, passed_by, taking
+from jaxlint.infer.calls.passing import (
+    Passed,
+    after_receiver,
+    called_back,
+    is_function,
+    passed_by,
+    taking,
+    worth_passing,
+)
 from jaxlint.infer.calls.stored_arguments import stored_parameters
 from jaxlint.infer.calls.tracers import handed_on
 from jaxlint.infer.evaluating.deferral import Deferral, forget_passed
@@ -29,6 +37,7 @@ from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.evidence import contradicts
 from jaxlint.infer.known.values import (
     UNKNOWN,
+    AnyFunction,
     Array,
     ClassObject,
     Container,
@@ -44,15 +53,12 @@ from jaxlint.infer.known.values import (
     Value,
     as_instance,
     holds_given,
-    is_function,
     is_informative,
     is_larger_array,
     join,
-    known_entries,
     of_jax,
     plain,
     traced,
-    worth_passing,
 )
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of
@@ -67,7 +73,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import AT, UPDATE_METHODS
-from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function, names_by_position
+from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -260,6 +266,11 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 if name in OF_FUNCTIONS:
                     return self.higher_order.optimizer(call, values)
                 return handed_on(func, call, values, self.known_functions.call(name, call, values, env))
+            case AnyFunction(result=result):
+                return result
+            case Instance():
+                method = plain(self.evaluator.attribute_of(func, "__call__"))
+                return self._apply(method, call, values, env) if isinstance(method, FunctionValue) else UNKNOWN
         return UNKNOWN
 
     def _compiled(
@@ -355,26 +366,6 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 return None
             values = Values([self.evaluator.evaluate(a.value, env) for a in call.args])
             return {given.name: given.value for given in self._bind(cls, call, values)}
-
-    def _bind(self, cls: PytreeClass, call: Call, values: Values) -> list[KeywordValue]:
-        """The arguments of a constructor call, by parameter name."""
-        parameters = cls.constructor()
-        if parameters is None or any(a.star == "*" for a in call.args):
-            positional: list[str] = []
-        else:
-            positional = names_by_position(parameters)
-        out: list[KeywordValue] = []
-        index = 0
-        for arg, held in zip(call.args, values.held, strict=True):
-            if arg.keyword is not None:
-                out.append(KeywordValue(arg.keyword, arg.at, held))
-            elif not arg.star:
-                if index < len(positional):
-                    out.append(KeywordValue(positional[index], arg.at, held))
-                index += 1
-            elif arg.star == "**":
-                out += [KeywordValue(k, arg.at, v) for k, v in (known_entries(known(held)) or {}).items()]
-        return out
 
     def returned(self, function: FunctionValue, passed: Passed | None = None) -> Value:
         """What calling a function of the project returns, by its annotation or its body.
@@ -476,7 +467,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         if any(map(is_swept, bound.values())) and self._has_no_effect(function.symbol):
             return self._computed(function, bound, passed)
         larger = {name: value for name, value in bound.items() if is_larger_array(value)}
-        bound = worth_passing(bound)
+        bound = worth_passing(bound) or called_back(bound, function.symbol, self.calling)
         for name, default in passed.left_out(parameters) if bound else ():
             with self.notes.muted():
                 value = plain(self.evaluator.static(Placed(default, function.symbol.module, declaration.scope)))

@@ -16,6 +16,7 @@ from jaxlint.infer.known.deferred import Values
 from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.values import (
     UNKNOWN,
+    AnyFunction,
     Array,
     ClassObject,
     Container,
@@ -27,6 +28,7 @@ from jaxlint.infer.known.values import (
     UnknownValue,
     Value,
     binds_receiver,
+    filled,
     join,
     known_entries,
     plain,
@@ -309,6 +311,8 @@ class HigherOrder:
         result = self._run_functions(transform, call, arguments, positional, env)
         pairs = [((k, ""), v) for k, v in zip(keys, values, strict=True) if isinstance(k, int)]
         self._cross_operands(transform, call, arguments, pairs)
+        if transform.kind is Kind.ABSTRACT:  # the leaves have shapes and no values
+            return filled(result)
         return slice_of(result) if transform.name == "jax.lax.map" else UNKNOWN
 
     def _is_function(self, transform: Transform, key: str | int) -> bool:
@@ -368,7 +372,7 @@ class HigherOrder:
             return self.calls.run(func.function, passed)
         if isinstance(func, FunctionValue):
             return self.calls.returned_for(func, passed)
-        return UNKNOWN
+        return func.result if isinstance(func, AnyFunction) else UNKNOWN
 
     def optimizer(self, call: Call, values: Values) -> Value:
         """`optax.GradientTransformation(init, update)`: what `init` returns is the state that `update` is given."""

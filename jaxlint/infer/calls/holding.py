@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from jaxlint.infer.calls.passing import worth_passing
 from jaxlint.infer.evaluating.events import KeywordValue
 from jaxlint.infer.evaluating.notes import Notes
-from jaxlint.infer.known.deferred import Values
+from jaxlint.infer.known.deferred import Values, known
 from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.values import (
     UNKNOWN,
@@ -19,8 +20,8 @@ from jaxlint.infer.known.values import (
     UnknownValue,
     Value,
     element_of,
+    known_entries,
     plain,
-    worth_passing,
 )
 from jaxlint.libraries.transforms import CONTEXT_MANAGER, TRANSFORMS, WRAPPERS, Returns
 from jaxlint.project.index import Key
@@ -28,8 +29,8 @@ from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.symbols.outline import Assignment, Binding, Function, Parameter
-from jaxlint.syntax.expressions import Call, Expr, Name
+from jaxlint.symbols.outline import Assignment, Binding, Function, Parameter, names_by_position
+from jaxlint.syntax.expressions import Call, Expr, Name, Subscript, last_name
 from jaxlint.syntax.statements import Body, FunctionDefinition, Return, assigned_names, bound_once, walk
 
 if TYPE_CHECKING:
@@ -59,9 +60,6 @@ class Holding:
         """What calling a function of the project returns."""
         raise NotImplementedError
 
-    def _bind(self, cls: PytreeClass, call: Call, values: Values) -> list[KeywordValue]:
-        raise NotImplementedError
-
     def note_passed(self, function: FunctionSymbol, bound: dict[str, Value], unclear: Sequence[Parameter]) -> None:
         """Note what a call passes to a function that is read; a star leaves unclear which parameters it fills."""
         place, notes = self.notes.place, self.notes
@@ -85,6 +83,26 @@ class Holding:
         if init is not None and is_noted and self.notes.tells_calls:
             self.note_call(init, given, place.function)
         return tuple((stored[name], value) for name, value in sorted(worth_passing(given).items()))
+
+    def _bind(self, cls: PytreeClass, call: Call, values: Values) -> list[KeywordValue]:
+        """The arguments of a constructor call, by parameter name."""
+        parameters = cls.constructor()
+        if parameters is None or any(a.star == "*" for a in call.args):
+            positional: list[str] = []
+        else:
+            positional = names_by_position(parameters)
+        out: list[KeywordValue] = []
+        index = 0
+        for arg, held in zip(call.args, values.held, strict=True):
+            if arg.keyword is not None:
+                out.append(KeywordValue(arg.keyword, arg.at, held))
+            elif not arg.star:
+                if index < len(positional):
+                    out.append(KeywordValue(positional[index], arg.at, held))
+                index += 1
+            elif arg.star == "**":
+                out += [KeywordValue(k, arg.at, v) for k, v in (known_entries(known(held)) or {}).items()]
+        return out
 
     def entered(self, expr: Expr, env: Environment) -> Value:
         """What `with expr as target` gives to the target, as far as functions of the project tell."""
@@ -122,18 +140,22 @@ class Holding:
         return same[0] if maker == External("typing.TypeVar") else UNKNOWN
 
     def says_nothing(self, parameter: Parameter, function: FunctionSymbol) -> bool:
-        """Whether the annotation of a parameter leaves open what it is: `Any`, or a `TypeVar` that is not bound."""
+        """Whether the annotation of a parameter leaves open what it is: `Any`, `Callable`, a free `TypeVar`."""
         annotation = parameter.annotation
+        if type(annotation) is Subscript and last_name(annotation.value) == "Callable":
+            return isinstance(
+                self.evaluator.parameter(function.declaration, parameter.name, function.module), UnknownValue
+            )
         if type(annotation) is not Name or parameter.default is not None:
             return False
         place = (function.module.path, annotation.id)
-        known = self._open.get(place)
-        if known is None:
+        is_open = self._open.get(place)
+        if is_open is None:
             bindings = function.module.outline.module_scope.bindings.get(annotation.id, ())
-            may_be = annotation.id == "Any" or any(map(_may_be_type_variable, bindings))
+            may_be = annotation.id in ("Any", "Callable") or any(map(_may_be_type_variable, bindings))
             declared = self.evaluator.own_parameter(function.declaration, parameter.name, function.module)
-            known = self._open[place] = may_be and isinstance(declared, UnknownValue)
-        return known
+            is_open = self._open[place] = may_be and isinstance(declared, UnknownValue)
+        return is_open
 
     def passes_on(self, decorator: Expr, function: FunctionSymbol) -> bool:
         """Whether a decorator of the project replaces a function by one that calls it with all that it is given."""

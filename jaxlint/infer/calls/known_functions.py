@@ -25,10 +25,13 @@ from jaxlint.infer.known.values import (
     Scalar,
     Selection,
     Symbolic,
+    Treedef,
     Value,
     as_instance,
     dict_of,
     element_of,
+    filled,
+    join,
     joined,
     known_entries,
     plain,
@@ -36,7 +39,7 @@ from jaxlint.infer.known.values import (
 from jaxlint.libraries import arrays
 from jaxlint.libraries.standard import FLOATS_OF_FLOATS
 from jaxlint.libraries.transforms import WRAPPERS
-from jaxlint.libraries.trees import TREE_MAPS
+from jaxlint.libraries.trees import RAVEL, TREE_FLATTEN, TREE_MAPS, TREE_STRUCTURE, TREE_UNFLATTEN
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.frameworks import BY_DECORATOR
@@ -143,10 +146,19 @@ class KnownFunctions:
             return plain(values[0])
         if name.startswith("builtins."):
             return self._builtin(name.removeprefix("builtins."), call, values, env)
+        if name in TREE_STRUCTURE | TREE_FLATTEN | TREE_UNFLATTEN or name == RAVEL:
+            return _of_structure(name, call, values) if values and not call.has_star else UNKNOWN
+        if name == "collections.defaultdict" and len(call.positional) == 1 == len(values):
+            return Container("dict", None, plain(self.evaluator.calls.result(plain(values[0]), [])))
         if name in _DICTS or (name == "dataclasses.asdict" and len(values) == 1):
             return Container("dict")
         if name == "collections.deque":
-            return Container("list")
+            return Container("list", None, element_of(values[0])) if call.positional else Container("list", ())
+        if name == "itertools.chain" and values and not call.has_star:
+            return Container("sequence", None, joined([element_of(value) for value in values]))
+        if name == "functools.reduce" and len(call.positional) == 3 == len(values):
+            step, given, start = map(plain, values)
+            return join(start, plain(self.evaluator.calls.result(step, [start, element_of(given)])))
         if name in ("numpy.random.default_rng", "numpy.random.RandomState"):
             return Symbolic(External("numpy.random"))  # its methods are called like the module's functions
         if name in FLOATS_OF_FLOATS and not call.has_star:
@@ -210,8 +222,11 @@ class KnownFunctions:
             return Container("sequence", None, Scalar("int", varying=True))
         if name == "enumerate" and values:
             return Container("sequence", None, Container("tuple", (Scalar("int", varying=True), element_of(first))))
+        if name == "zip" and call.has_star:
+            return _unzipped(first) if len([a for a in call.args if a.keyword is None]) == 1 else UNKNOWN
         if name == "zip":
-            return Container("sequence", None, Container("tuple", tuple(element_of(v) for v in values)))
+            given = [value for arg, value in zip(call.args, values, strict=True) if arg.keyword is None]
+            return Container("sequence", None, Container("tuple", tuple(map(element_of, given))))
         if name == "next" and values:
             return element_of(first)
         if name in ("max", "min") and call.positional:
@@ -296,6 +311,28 @@ class KnownFunctions:
         if isinstance(inner, Partial):
             return Partial(inner.function, (*inner.args, *args), (*inner.values, *given))
         return Partial(inner, args, given)
+
+
+def _of_structure(name: str, call: Call, values: Values) -> Value:
+    """What takes the structure of a tree, or fills one: the leaves are whatever is put there."""
+    tree = plain(values[0])
+    if name in TREE_UNFLATTEN:
+        return filled(tree.tree) if isinstance(tree, Treedef) else UNKNOWN
+    structure = Treedef(tree)
+    if name in TREE_STRUCTURE:
+        return structure
+    if name in TREE_FLATTEN:
+        return Container("tuple", (Container("list"), structure))
+    unflatten = External("jax.tree.unflatten")
+    return Container("tuple", (Array("jax"), Partial(Symbolic(unflatten), call.args[:1], (structure,))))
+
+
+def _unzipped(rows: Value) -> Value:
+    """What `zip(*rows)` makes: a tuple of all first items, one of all second ones, and so on."""
+    row = plain(element_of(rows))
+    if not isinstance(row, Container) or row.kind != "tuple" or row.items is None:
+        return UNKNOWN
+    return Container("sequence", tuple([Container("tuple", None, item) for item in row.items]))
 
 
 def _bounded(values: Values) -> FieldRead | None:

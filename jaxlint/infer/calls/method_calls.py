@@ -25,16 +25,19 @@ from jaxlint.infer.known.values import (
     Instance,
     Scalar,
     Selection,
+    Treedef,
     UnknownValue,
     Value,
     as_instance,
     element_of,
+    filled,
     join,
     joined,
     plain,
     without_none,
 )
 from jaxlint.libraries import arrays
+from jaxlint.libraries.standard import PUTTING
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.missing_members import misses_attribute
@@ -171,6 +174,8 @@ class MethodCalls:
             return self._container_method(receiver, name, call, values, env)
         if isinstance(receiver, Scalar):
             return Container("list", None, Scalar("str"))  # the parts of a string
+        if isinstance(receiver, Treedef):
+            return filled(receiver.tree) if name == "unflatten" else UNKNOWN
         return UNKNOWN
 
     def _hoped(self, receiver: Value, call: Call) -> Value:
@@ -194,6 +199,8 @@ class MethodCalls:
         if container.kind in ("dict", "mapping"):
             element = joined(list(container.items)) if container.items is not None else container.element
             if name in ("values", "items", "get", "pop", "setdefault"):
+                if name == "setdefault" and len(values) > 1:
+                    element = plain(values[1]) if container.items == () else join(element, plain(values[1]))
                 if name in ("pop", "setdefault"):
                     self._rebind(call, Container(container.kind, None, element), env)
                 pair = Container("tuple", (Scalar("str"), element))
@@ -206,12 +213,13 @@ class MethodCalls:
                 self._rebind(call, updated(container, call, values), env)
             elif name not in ("keys", "copy"):
                 self._rebind(call, Container(container.kind), env)
-        elif name == "append" and values:
-            parts = [*(container.items if container.items is not None else (container.element,)), plain(values[0])]
+        elif name in PUTTING and values:
+            put = element_of(values[-1]) if name in ("extend", "extendleft") else plain(values[-1])
+            parts = [*(container.items if container.items is not None else (container.element,)), put]
             self._rebind(call, Container(container.kind, None, joined(parts)), env)
-        elif name == "pop":
+        elif name in ("pop", "popleft"):
             return element_of(container)
-        elif name in ("extend", "insert", "__iadd__", "add"):
+        elif name == "__iadd__":
             self._rebind(call, Container(container.kind), env)
         return UNKNOWN
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -11,17 +11,23 @@ from jaxlint.infer.known.values import (
     UNKNOWN,
     Container,
     FunctionValue,
+    LocalFunctionValue,
+    Partial,
     Value,
     binds_receiver,
     dict_of,
+    is_informative,
     known_entries,
     plain,
     slice_of,
 )
 from jaxlint.infer.transforms.applied import Applied
+from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of
 from jaxlint.libraries.transforms import Kind
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.symbols.outline import Parameter, names_by_position
 from jaxlint.syntax.expressions import Call, Expr
+from jaxlint.syntax.statements import FunctionDefinition
 
 
 class Passed(msgspec.Struct, frozen=True):
@@ -107,3 +113,31 @@ def after_receiver(function: FunctionValue) -> Sequence[Parameter]:
 def taking(function: FunctionValue) -> list[Parameter]:
     """The parameters that take the positional arguments of a call."""
     return [p for p in after_receiver(function) if p.kind == "positional"]
+
+
+def worth_passing(passed: Mapping[str, Value]) -> dict[str, Value]:
+    """What of the arguments of a call a function is read for, and the functions that are passed beside it.
+
+    What those return is of interest where they are given the instances: `train(state, step)`.
+    """
+    found = {name: value for name, value in passed.items() if is_informative(value)}
+    if found and len(found) < len(passed):
+        found |= {name: plain(value) for name, value in passed.items() if is_function(plain(value))}
+    return found
+
+
+def is_function(value: Value) -> bool:
+    """Whether a value is a function that has a name, or what `partial` makes of one."""
+    match value:
+        case Partial(function=function):
+            return is_function(function)
+        case LocalFunctionValue(function=function):
+            return isinstance(function.node, FunctionDefinition)
+    return isinstance(value, FunctionValue)
+
+
+def called_back(passed: Mapping[str, Value], function: FunctionSymbol, calling: CallingFunctions) -> dict[str, Value]:
+    """The functions among the arguments of a call that the called one may call itself, or have transformed."""
+    given = {name: plain(value) for name, value in passed.items() if is_function(plain(value))} if passed else {}
+    applying = calling.applying(function.module) if given else ()
+    return {name: value for name, value in given.items() if name in applying or calls_one_of((name,), function)}

@@ -8,7 +8,7 @@ from jaxlint.infer.choosing.rows import Place, place
 from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Assignment, Function, Import, Unit
-from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
 
 
 def pieces_of(module: Module) -> list[Unit]:
@@ -52,6 +52,21 @@ def is_transformed(value: Expr | None) -> bool:
 def transformed_attributes(function: Function) -> set[str]:
     """The attributes of `self` to which a method assigns what a transformation returns."""
     return {a.attr for a in function.self_assignments if is_transformed(a.value)}
+
+
+def held_as(module: Module) -> dict[str, list[str]]:
+    """The attributes that hold what a transformation makes of a function or method, by its name."""
+    found: dict[str, list[str]] = {}
+    if all(unit.calls.isdisjoint(LAST_NAMES) for unit in module.outline.units):
+        return found
+    assigned = (a for function in module.outline.functions.values() for a in function.self_assignments)
+    for assignment in [a for a in assigned if type(a.value) is Call]:
+        given = assignment.value
+        while isinstance(given, Call) and is_transformed(given) and given.args:
+            given = given.args[0].value
+        if isinstance(given, (Name, Attribute)):
+            found.setdefault(last_name(given), []).append(assignment.attr)
+    return found
 
 
 def has_bare_parameters(function: Function) -> bool:

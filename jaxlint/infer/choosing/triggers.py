@@ -10,6 +10,7 @@ from jaxlint.infer.choosing.given import GivenClasses, assigned_in, is_pytree, m
 from jaxlint.infer.choosing.pieces import (
     applying_pieces,
     has_bare_parameters,
+    held_as,
     imports_jax,
     is_made,
     is_transformed,
@@ -230,8 +231,7 @@ class Triggers:
 
     def _callers(self, wanted: list[Unit], pieces: list[Unit], module: Module) -> set[Place]:
         """The pieces that tell what the functions of the wanted ones are given and what is applied to them."""
-        naming: dict[str, list[Unit]] = {}
-        calling: dict[str, list[Unit]] = {}
+        naming, calling, held = dict[str, list[Unit]](), dict[str, list[Unit]](), held_as(module)
         for piece in pieces:
             for name in piece.references:
                 naming.setdefault(name, []).append(piece)
@@ -244,6 +244,7 @@ class Triggers:
                 users = naming.get(declared.qualname, []) if not declared.scope else []
                 if has_bare_parameters(declared):
                     callers = users + (calling.pop(declared.name, []) if declared.owner is not None else [])
+                    callers += [piece for attr in held.get(declared.name, ()) for piece in calling.get(attr, ())]
                 else:
                     callers = [u for u in users if u.calls & LAST_NAMES]
                 maker = self.given.maker(declared, module)

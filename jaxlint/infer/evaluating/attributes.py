@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from msgspec.structs import replace
+
+from jaxlint.infer.bodies.filling import put_into
 from jaxlint.infer.evaluating.interfaces import Calls
 from jaxlint.infer.known.annotations import AnnotationReader
 from jaxlint.infer.known.bound_again import after, bindings_of, is_attribute, is_variable
@@ -24,9 +27,11 @@ from jaxlint.infer.known.values import (
     Scalar,
     Selection,
     Symbolic,
+    Treedef,
     UnknownValue,
     Value,
     join,
+    joined,
     marked,
     of_any_library,
     plain,
@@ -100,7 +105,7 @@ class Attributes:
                 if attr in ("ndim", "size"):
                     return Scalar("int")
                 return Method(receiver, attr)
-            case Container() | Indexed() | Selection():
+            case Container() | Indexed() | Selection() | Treedef():
                 return Method(receiver, attr)
             case Scalar(kind="str") if attr in _SPLITTING:
                 return Method(receiver, attr)
@@ -311,7 +316,27 @@ class Attributes:
         for index, placed in enumerate(known_values):
             result = self._assigned(placed) if index == 0 else self._bound_again(result, placed, attr)
             self._attributes[key] = result
-        return result
+        return self._filled(result, cls, attr) if isinstance(result, Container) and _is_empty(result) else result
+
+    def _filled(self, container: Container, cls: PytreeClass, attr: str) -> Value:
+        """A list or dict that an attribute holds, with what the methods of the class put into it."""
+        put: list[Value] = []
+        for one in cls.mro:
+            functions = one.module.outline.functions
+            for method in [functions[names[-1]] for names in one.symbol.declaration.methods.values()]:
+                if attr not in method.self_mutations or method.self_name is None:
+                    continue
+                body = self.calls.body_of(FunctionSymbol(one.module, method)) or ()
+                for expr in put_into(attr, method.self_name, body):
+                    if expr is None:
+                        return container
+                    put.append(self._assigned(Placed(expr, one.module, method.inner_scope)))
+        return replace(container, items=None, element=joined(put)) if put else container
+
+
+def _is_empty(container: Container) -> bool:
+    """Whether nothing is known of what a list or dict holds, but that something may be put there."""
+    return not container.items and isinstance(container.element, UnknownValue)
 
 
 def hands_on_to(cls: PytreeClass) -> str:

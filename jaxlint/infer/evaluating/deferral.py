@@ -34,11 +34,14 @@ class Deferral:
         #: Whether the call of a name is eventful in the module being read.
         self.is_eventful: Callable[[str], bool] = lambda name: True
         self._eventful: dict[str, bool] = {}
+        #: The functions that are eventful where they are handed on: somebody may call them.
+        self._handed_on: frozenset[str] = frozenset()
 
-    def start(self, is_eventful: Callable[[str], bool]) -> None:
-        """Begin with a module in which these names are eventful where they are called."""
+    def start(self, is_eventful: Callable[[str], bool], handed_on: frozenset[str] = frozenset()) -> None:
+        """Begin with a module in which these names are eventful where they are called, or handed on to a function."""
         self.is_eventful = is_eventful
         self._eventful = {}
+        self._handed_on = handed_on
 
     def later(self, expr: Expr, env: Environment) -> Held:
         """The value of an expression, which may be found out later."""
@@ -114,6 +117,9 @@ class Deferral:
             return True
         if self.notes.events is None:
             return False
+        for argument in call.args if self._handed_on else ():
+            if type(argument.value) is Name and argument.value.id in self._handed_on:
+                return True
         eventful = self._eventful.get(name)
         if eventful is None:
             eventful = self._eventful[name] = self.is_eventful(name)

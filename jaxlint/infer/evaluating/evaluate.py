@@ -102,10 +102,10 @@ class Evaluator(Narrowing, Attributes):
         finally:
             self._static_depth -= 1
 
-    def _seen(self, placed: Placed) -> Value:
+    def _seen(self, placed: Placed, variables: Mapping[str, Value] | None = None) -> Value:
         """What an expression evaluates to that is not part of the code being read."""
         with self.calls.notes.elsewhere(None, None):
-            return self.static(placed)
+            return self.static(placed, variables)
 
     def of_symbol(self, symbol: Symbol) -> Value:
         """The value that a resolved name stands for."""
@@ -134,7 +134,9 @@ class Evaluator(Narrowing, Attributes):
         assignment = symbol.assignment
         value: Value = UNKNOWN
         if assignment.value is not None:
-            value = self._seen(Placed(assignment.value, symbol.module, symbol.scope))
+            before = self.model.resolver.before(symbol)
+            variables = {symbol.name: self.of_symbol(before)} if isinstance(before, FunctionSymbol) else None
+            value = self._seen(Placed(assignment.value, symbol.module, symbol.scope), variables)
         if isinstance(value, UnknownValue) and assignment.annotation is not None:
             value = self.annotations.read(Placed(assignment.annotation, symbol.module, symbol.scope))
         return value

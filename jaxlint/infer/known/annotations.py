@@ -6,12 +6,14 @@ from jaxlint.infer.known.type_arguments import type_argument
 from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
+    AnyFunction,
     Array,
     ClassObject,
     Container,
     Instance,
     Scalar,
     Symbolic,
+    UnknownValue,
     Value,
     choice,
 )
@@ -198,6 +200,9 @@ class AnnotationReader:
                     return Container(_SEQUENCES[last], None, element, declared=True)
                 if last in _MAPPINGS:
                     return Container(_MAPPINGS[last], None, read(items[-1]), declared=True)
+                if last == "Callable" and len(items) == 2:
+                    result = read(items[1])
+                    return UNKNOWN if isinstance(result, UnknownValue) else AnyFunction(result)
                 if last in ("type", "Type"):
                     inner = read(items[0])
                     return ClassObject(inner.cls, False) if isinstance(inner, Instance) else UNKNOWN

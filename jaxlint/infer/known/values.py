@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
@@ -163,6 +162,18 @@ class Selection(msgspec.Struct, frozen=True):
     base: Expr
 
 
+class AnyFunction(msgspec.Struct, frozen=True):
+    """A function of which an annotation says what it returns: `Callable[[Array], State]`."""
+
+    result: Value
+
+
+class Treedef(msgspec.Struct, frozen=True):
+    """The structure of `tree`."""
+
+    tree: Value
+
+
 Value: TypeAlias = (
     UnknownValue
     | Array
@@ -179,6 +190,8 @@ Value: TypeAlias = (
     | Method
     | Indexed
     | Selection
+    | AnyFunction
+    | Treedef
 )
 
 
@@ -214,6 +227,9 @@ def join(a: Value, b: Value) -> Value:
     if isinstance(a, Array) and isinstance(b, Array):
         library = a.library if a.library == b.library else "array"
         return Array(library, a.single if a.single == b.single else None, a.declared or b.declared)
+    if isinstance(a, FunctionValue) and isinstance(b, FunctionValue) and a.symbol == b.symbol:
+        if a.receiver == b.receiver:  # `step = jax.jit(update) if compiles else update`
+            return replace(a, applied=())
     if isinstance(a, Scalar) and isinstance(b, Scalar) and a.kind == b.kind:
         return Scalar(a.kind, a.varying or b.varying)
     return choice([*options(a), *options(b)])
@@ -358,6 +374,11 @@ def slice_of(value: Value) -> Value:
     return UNKNOWN
 
 
+def filled(tree: Value) -> Value:
+    """A tree of which only the structure is known."""
+    return replace(tree, refilled=True, traced=None) if isinstance(tree, Instance) and tree.cls.is_pytree else UNKNOWN
+
+
 def traced(value: Value) -> Value:
     """What a value becomes where it goes into a compiled function, or comes out of it; unknown for instances."""
     match plain(value):
@@ -455,24 +476,3 @@ def is_informative(value: Value) -> bool:
         case Choice(options=options):
             return any(is_informative(v) for v in options)
     return False
-
-
-def worth_passing(passed: Mapping[str, Value]) -> dict[str, Value]:
-    """What of the arguments of a call a function is read for, and the functions that are passed beside it.
-
-    What those return is of interest where they are given the instances: `train(state, step)`.
-    """
-    found = {name: value for name, value in passed.items() if is_informative(value)}
-    if found and len(found) < len(passed):
-        found |= {name: plain(value) for name, value in passed.items() if is_function(plain(value))}
-    return found
-
-
-def is_function(value: Value) -> bool:
-    """Whether a value is a function that has a name, or what `partial` makes of one."""
-    match value:
-        case Partial(function=function):
-            return is_function(function)
-        case LocalFunctionValue(function=function):
-            return isinstance(function.node, FunctionDefinition)
-    return isinstance(value, FunctionValue)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from jaxlint.infer.bodies.usage import only_yields_alone
+from jaxlint.infer.bodies.usage import discarded, only_yields_alone
 from jaxlint.infer.calls.holding import keeps_return_value
 from jaxlint.infer.calls.tracers import as_tracers
 from jaxlint.infer.evaluating.closed_over import surroundings
@@ -25,6 +25,7 @@ from jaxlint.infer.known.values import (
     ClassObject,
     Container,
     FieldRead,
+    FunctionValue,
     Instance,
     LocalFunctionValue,
     Scalar,
@@ -44,13 +45,10 @@ from jaxlint.infer.known.values import (
 from jaxlint.infer.reading.compound import CompoundStatements
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.symbols.outline import EXPECTED_FAILURE, Function
+from jaxlint.symbols.outline import EXPECTED_FAILURE, Definition, Function
 from jaxlint.syntax.expressions import (
     Attribute,
-    BoolOp,
     Call,
-    Comprehension,
-    Conditional,
     Constant,
     Display,
     Expr,
@@ -189,6 +187,8 @@ class UnitReader(CompoundStatements):
         function.is_made_elsewhere = self.notes.events is None
         if declaration.owner is None and env.scope:
             env.bind(node.name, LocalFunctionValue(function))
+        elif declaration.owner is None and self._is_bound_again(node.name):  # `step = jax.jit(step)` follows
+            env.bind(node.name, FunctionValue(FunctionSymbol(self.module, declaration)))
         heads = [dotted(without_call(d)) or "" for d in declaration.decorators]
         expected_failure = EXPECTED_FAILURE & {head.rpartition(".")[2] for head in heads}
         if self.notes.events is not None and not expected_failure:
@@ -333,11 +333,15 @@ class UnitReader(CompoundStatements):
         """An expression that stands alone."""
         value, since = node.value, len(self.notes.events or ())
         has_parentheses = (node.at.lineno, node.at.col_offset) != (value.at.lineno, value.at.col_offset)
-        if isinstance(value, Other) and value.kind == "Yield" and value.parts:
-            self.yielded.append(self.deferral.later(value.parts[0], env))
+        if isinstance(value, Other) and value.kind in ("Yield", "YieldFrom") and value.parts:
+            given = self.deferral.later(value.parts[0], env)
+            if value.kind == "YieldFrom":
+                self.yielded.append(Deferred(lambda: element_of(known(given)), (given,)))
+            else:
+                self.yielded.append(given)
         else:
             self.deferral.skim(value, env)
-        for call in _discarded(value):
+        for call in discarded(value):
             self.notes.discard(call, since, is_alone=call is value and not has_parentheses)
 
     def _import(self, names: tuple[str, ...], env: Environment) -> None:
@@ -402,7 +406,7 @@ class UnitReader(CompoundStatements):
                 for item, part in zip(items, parts, strict=True):
                     self._assign(item, part, env, inner)
             case Starred(value=inner_target):
-                self._assign(inner_target, Container("list", None, element_of(known(value))), env, how)
+                self._assign(inner_target, value, env, how)
             case Subscript(value=held, index=index):
                 self.deferral.skim(target, env)
                 stored = "augment" if how == "augment" else "item"
@@ -418,6 +422,11 @@ class UnitReader(CompoundStatements):
         while isinstance(expr, Attribute):
             expr = expr.value
             yield self.evaluator.evaluate(expr, env)
+
+    def _is_bound_again(self, name: str) -> bool:
+        """Whether the module binds a name to one function, and to something that is none."""
+        bindings = self.module.outline.module_scope.bindings.get(name, ())
+        return len(bindings) > 1 and sum(isinstance(one, Definition) for one in bindings) == 1
 
     def _bound_once(self, name: str) -> bool:
         return len(self.module.outline.module_scope.bindings.get(name, ())) == 1
@@ -448,11 +457,16 @@ class UnitReader(CompoundStatements):
         value = plain(value)
         if isinstance(value, Instance) and value.cls.framework.is_tuple:
             value = self.evaluator.fields_of(value)
-        if isinstance(value, Container) and value.items is not None and not any(isinstance(i, Starred) for i in items):
-            if len(value.items) != len(items):
+        star = next((index for index, item in enumerate(items) if isinstance(item, Starred)), None)
+        if isinstance(value, Container) and value.items is not None:
+            held, rest = list(value.items), len(value.items) - len(items)
+            if rest < 0 if star is not None else rest != 0:
                 return [UNKNOWN] * len(items)  # it is something else: its annotation tells of another tuple
-            return list(value.items)
-        return [element_of(value)] * len(items)
+            if star is not None:
+                held[star : star + rest + 1] = [Container("list", tuple(held[star : star + rest + 1]))]
+            return held
+        element = element_of(value)
+        return [Container("list", None, element) if index == star else element for index in range(len(items))]
 
     def _delete(self, target: Expr, env: Environment) -> None:
         if isinstance(target, Attribute):
@@ -478,22 +492,3 @@ def _set_contents(name: str, contents: Container, env: Environment) -> None:
     """A variable holds the same container with other items: what a field of an instance holds, if it did before."""
     before = env.get(name)
     env.values[name] = FieldRead(contents, before.cls, before.field) if isinstance(before, FieldRead) else contents
-
-
-def _discarded(value: Expr) -> Iterator[Call]:
-    """The calls whose results are thrown away where an expression stands alone."""
-    match value:
-        case Call():
-            yield value
-        case Other(kind="Await", parts=(awaited,)):
-            yield from _discarded(awaited)
-        case Conditional(body=body, orelse=orelse):
-            yield from _discarded(body)
-            yield from _discarded(orelse)
-        case BoolOp(right=right):
-            yield from _discarded(right)
-        case Display(items=items):
-            for item in items:
-                yield from _discarded(item)
-        case Comprehension(kind="list" | "set", element=element):
-            yield from _discarded(element)

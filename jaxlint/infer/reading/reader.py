@@ -14,6 +14,7 @@ from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.calls.calls import CallEvaluator
 from jaxlint.infer.calls.elsewhere import CallsElsewhere, Told
 from jaxlint.infer.calls.holding import constructor_of
+from jaxlint.infer.calls.passing import worth_passing
 from jaxlint.infer.calls.transformed_classes import TracedClasses
 from jaxlint.infer.choosing.handling import handled, unknown_names
 from jaxlint.infer.choosing.pieces import has_bare_parameters
@@ -22,7 +23,7 @@ from jaxlint.infer.choosing.triggers import Triggers
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Event, Place
 from jaxlint.infer.known.environment import Environment
-from jaxlint.infer.known.values import UNKNOWN, ClassObject, Instance, Scalar, Value, holds_given, plain, worth_passing
+from jaxlint.infer.known.values import UNKNOWN, ClassObject, Instance, Scalar, Value, holds_given, plain
 from jaxlint.infer.reading.call_sites import CallSites
 from jaxlint.infer.reading.flow import UnitReader
 from jaxlint.infer.transforms.applied import Applied
@@ -152,7 +153,10 @@ class ModuleReader:
         self._reading = module
         self._called = []
         self.begin(module)
-        self.calls.deferral.start(self.triggers.eventful_names(module, [unit for unit, _ in chosen]))
+        units = [unit for unit, _ in chosen]
+        declared = (d for unit in units for d in self.triggers.declared(module, unit) if isinstance(d, Function))
+        told = frozenset([d.name for d in declared if d.owner is None and has_bare_parameters(d)])
+        self.calls.deferral.start(self.triggers.eventful_names(module, units), told)
 
     def read_unit(self, module: Module, unit: Unit, rows: Rows, env: Environment) -> list[Event]:
         """What happens in a unit of the module that was begun with."""
