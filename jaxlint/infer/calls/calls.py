@@ -116,8 +116,6 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         self.note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]
         #: Keeps what happens in a function that another one has returned, when it is called.
         self.note_called: Callable[[FunctionSymbol, list[Event]], None]
-        #: The last call that made an instance of a pytree class, and what it gave to the parameters.
-        self.made: tuple[Call, PytreeClass, list[KeywordValue]] | None = None
         self.calling = CallingFunctions()
         #: The functions of other modules whose calls are listened to.
         self.watched: frozenset[Key] = frozenset()
@@ -324,7 +322,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         if model.is_pytree:
             given = self._bind(model, call, values)
             self.notes.construct(call, cls, given)
-            self.made = call, model, given
+            self.notes.made = call, model, given
         if "__new__" in model.symbol.declaration.methods:
             return UNKNOWN
         return Instance(model, cls.exact, refilled=True, held=self.held(model, call, values))
@@ -345,9 +343,9 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
 
     def arrays_given(self, call: Call) -> dict[str, Array]:
         """The arrays, known as such, that `call`, which was just evaluated, has put into leaves of an instance."""
-        if self.made is None or self.made[0] is not call:
+        if self.notes.made is None or self.notes.made[0] is not call:
             return {}
-        _, cls, given = self.made
+        _, cls, given = self.notes.made
         stored = self.stored_parameters(cls)
         found: dict[str, Array] = {}
         for one in given:

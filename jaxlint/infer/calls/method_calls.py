@@ -11,7 +11,6 @@ from jaxlint.infer.calls.higher_order import HigherOrder
 from jaxlint.infer.calls.known_functions import full_reduction, updated
 from jaxlint.infer.calls.passing import after_receiver
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import KeywordValue
 from jaxlint.infer.evaluating.notes import Notes, keyword_values
 from jaxlint.infer.known.deferred import Values
 from jaxlint.infer.known.environment import Environment
@@ -57,8 +56,6 @@ class MethodCalls:
     model: PytreeModel
     notes: Notes
     higher_order: HigherOrder
-    #: The last call that made an instance of a pytree class, and what it gave to the parameters.
-    made: tuple[Call, PytreeClass, list[KeywordValue]] | None
 
     def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
         raise NotImplementedError
@@ -82,7 +79,7 @@ class MethodCalls:
         elif name == "create" and isinstance(receiver, ClassObject):
             given = keyword_values(call.args, values)
             self.notes.construct(call, receiver, given, by_create=True)
-            self.made = call, receiver.cls, given
+            self.notes.made = call, receiver.cls, given
 
     def _own_update(self, func: FunctionValue, call: Call, values: Values) -> None:
         """A function of the user's that returns a copy with changes of its receiver, or of what it is given."""

@@ -46,6 +46,7 @@ from jaxlint.syntax.statements import Assign, walk
 
 if TYPE_CHECKING:
     from jaxlint.project.resolution import FunctionSymbol
+    from jaxlint.pytrees.model import PytreeClass
     from jaxlint.symbols.outline import Function
     from jaxlint.syntax.statements import Body, Statement
 
@@ -83,6 +84,8 @@ class Notes:
         #: The last update that is no event, but may be thrown away: of an array, where a `try` statement would swallow
         #: its error, or one whose copy stands in a tuple.
         self.unnoted: Update | None = None
+        #: The last call that made or updated an instance of a pytree class, and what it gave to the parameters.
+        self.made: tuple[Call, PytreeClass, Sequence[KeywordValue]] | None = None
         #: Whether `jax.disable_jit()` holds for what is read.
         self.runs_untransformed = False
         #: Whether what calls pass is kept.
@@ -248,6 +251,8 @@ class Notes:
             return
         keywords = tuple(keyword_values(args, values))
         instance = as_instance(receiver)
+        if instance is not None and keywords:
+            self.made = call, instance.cls, keywords
         if instance is None or function in UPDATE_FUNCTIONS:
             self.add(Update(call.at, place, call, base, receiver, function, keywords))
             return
