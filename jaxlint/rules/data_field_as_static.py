@@ -14,7 +14,16 @@ from jaxlint.infer.calls.tracers import left_out
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import Array, Container, FunctionValue, Instance, Scalar, Value, options, plain
+from jaxlint.infer.known.values import (
+    Array,
+    Container,
+    FunctionValue,
+    Instance,
+    Scalar,
+    Value,
+    options,
+    plain,
+)
 from jaxlint.infer.transforms.applied import abstracting
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
@@ -144,7 +153,12 @@ class DataFieldAsStatic(BodyRule):
     def wants(candidate: Candidate) -> bool:
         """Functions that something is applied to and whose text asks for something of an instance they are given."""
         applied = candidate.callers.applying(candidate.module)
-        return any((f.decorators or f.name in applied) and _may_ask(f, candidate) for f in candidate.functions)
+        found = [f for f in candidate.functions if f.decorators or f.name in applied]
+        if any(_may_ask(f, candidate) for f in found):
+            return True
+        others = [f for f in candidate.module.outline.functions.values() if not f.scope] if found else []
+        called = [f for f in others if f.name in candidate.unit.calls and f.owner is None and not f.decorators]
+        return any(_may_ask(f, candidate) for f in called)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a transformed function, and at the methods of its arguments that it calls.
@@ -183,6 +197,7 @@ def _may_ask(function: Function, candidate: Candidate) -> bool:
     first, last = function.body_rows
     given = candidate.given.instances(function, candidate.module)
     names = {f".{field.name}" for _, cls in given for field in cls.leaves or ()}
+    names |= {f"{p.name}." for p in function.parameters if p.annotation is None and p.name != function.self_name}
     rows = candidate.module.source.lines[first - 1 : last] if names and first else ()
     return any(_ASKING.search(row) and any(name in row for name in names) for row in rows)
 
