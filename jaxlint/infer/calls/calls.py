@@ -29,7 +29,7 @@ from jaxlint.infer.calls.stored_arguments import stored_parameters
 from jaxlint.infer.calls.tracers import handed_on
 from jaxlint.infer.evaluating.deferral import Deferral, forget_passed
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import Event, KeywordValue
+from jaxlint.infer.evaluating.events import Event
 from jaxlint.infer.evaluating.notes import Notes
 from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.deferred import Held, Values, known
