@@ -156,8 +156,8 @@ class DataFieldAsStatic(BodyRule):
         found = [f for f in candidate.functions if f.decorators or f.name in applied]
         if any(_may_ask(f, candidate) for f in found):
             return True
-        others = [f for f in candidate.module.outline.functions.values() if not f.scope] if found else []
-        called = [f for f in others if f.name in candidate.unit.calls and f.owner is None and not f.decorators]
+        functions = candidate.module.outline.functions
+        called = [functions[name] for name in candidate.unit.calls if name in functions] if found else []
         return any(_may_ask(f, candidate) for f in called)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:

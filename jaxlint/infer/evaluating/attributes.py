@@ -316,10 +316,10 @@ class Attributes:
         for index, placed in enumerate(known_values):
             result = self._assigned(placed) if index == 0 else self._bound_again(result, placed, attr)
             self._attributes[key] = result
-        return self._filled(result, cls, attr) if isinstance(result, Container) and _is_empty(result) else result
+        return self._filled(result, cls, attr) if isinstance(result, Container) and result.items == () else result
 
     def _filled(self, container: Container, cls: PytreeClass, attr: str) -> Value:
-        """A list or dict that an attribute holds, with what the methods of the class put into it."""
+        """A list or dict that an attribute holds and that is made empty, with what methods of the class put into it."""
         put: list[Value] = []
         for one in cls.mro:
             functions = one.module.outline.functions
@@ -332,11 +332,6 @@ class Attributes:
                         return container
                     put.append(self._assigned(Placed(expr, one.module, method.inner_scope)))
         return replace(container, items=None, element=joined(put)) if put else container
-
-
-def _is_empty(container: Container) -> bool:
-    """Whether nothing is known of what a list or dict holds, but that something may be put there."""
-    return not container.items and isinstance(container.element, UnknownValue)
 
 
 def hands_on_to(cls: PytreeClass) -> str:

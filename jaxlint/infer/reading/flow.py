@@ -460,7 +460,7 @@ class UnitReader(CompoundStatements):
         star = next((index for index, item in enumerate(items) if isinstance(item, Starred)), None)
         if isinstance(value, Container) and value.items is not None:
             held, rest = list(value.items), len(value.items) - len(items)
-            if rest < 0 if star is not None else rest != 0:
+            if rest < -1 if star is not None else rest != 0:
                 return [UNKNOWN] * len(items)  # it is something else: its annotation tells of another tuple
             if star is not None:
                 held[star : star + rest + 1] = [Container("list", tuple(held[star : star + rest + 1]))]
