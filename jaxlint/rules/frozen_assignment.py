@@ -8,6 +8,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, Event
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.analyses.bodies.lookups import is_belied
@@ -87,7 +88,8 @@ class FrozenAssignment(EventRule):
     variable of the function that is used later, or was made by it, or a parameter that is returned. That is safe: the
     line could only raise. Where a parameter (or `self`) is not returned, and the function returns nothing, it returns
     the copy from then on, and callers in the file that take no result bind what they passed to it; that is unsafe.
-    There is none for loop variables, and for functions that other modules call.
+    So is the fix of a parameter without annotation, which callers that are not seen may give something else. There is
+    none for loop variables, and for functions that other modules call.
 
     ## When not to use it
 
@@ -176,6 +178,8 @@ def _way_out(cls: PytreeClass, event: AssignAttribute, evaluator: Evaluator) -> 
     update = update_text(cls, name, attr)
     if is_left_to_class(cls, attr):
         return f"set `{attr}` in `__init__`, which makes it part of the pytree, and make a copy with `{update}`"
+    if event.attr and misses_attribute(cls, event.attr, evaluator.model):
+        return f"declare a field `{attr}` and make a copy with `{update}`"
     if event.on_self:
         return f"return `{update}` and let the caller rebind it"
     if event.in_loop and _is_looped_over(name, event, evaluator):

@@ -140,12 +140,14 @@ class ReturnedOldState(BodyRule):
             if is_bound_in(made.original, following):
                 continue
             if any(isinstance(s, Return) and any(_handed_back(s.value, made.original)) for s in following):
+                use = "is only checked or printed" if made.name in names_read(code.body) else "is never used"
+                use = "is only asked for a result" if made.name in used else use
                 if any(s is statement for s in code.body):
                     way_out = f"return `{made.name}`"
-                    yield _problem(made, function.name, way_out, _returning(made, following), made.name in used)
+                    yield _problem(made, function.name, way_out, _returning(made, following), use)
                 else:
                     way_out = f"assign it to `{made.original}`"
-                    yield _problem(made, function.name, way_out, _rebinding(made), made.name in used)
+                    yield _problem(made, function.name, way_out, _rebinding(made), use)
             elif made.update is not None and made.name not in names_read(code.body):
                 older = reader.older(made, following)
                 if older is not None:
@@ -281,8 +283,7 @@ def _problem_of_older(made: _Made, function: str, older: str, fix: Proposal | No
     )
 
 
-def _problem(made: _Made, function: str, way_out: str, fix: Proposal | None, is_read: bool) -> Problem:
-    use = "is only asked for a result" if is_read else "is never used"
+def _problem(made: _Made, function: str, way_out: str, fix: Proposal | None, use: str) -> Problem:
     return Problem(
         at=made.at,
         message=(

@@ -32,9 +32,12 @@ from jaxlint.syntax.expressions import (
     Unary,
     children,
     dotted,
+    last_name,
     same,
 )
 
+#: Functions that tell instances of some class from others.
+_TESTS = ("hasattr", "isinstance", "is_dataclass")
 #: How functions are called that tell one class from another.
 _GUARDS = ("hasattr", "is_", "has_", "_is_", "_has_", "issubclass")
 
@@ -153,6 +156,8 @@ class Narrowing:
                 self._update(path, lambda before: before if isinstance(plain(before), Instance) else UNKNOWN, env)
         elif name == "hasattr" and len(test.positional) == 2 and self._asks_in_vain(*test.positional, env, truthy):
             env.dead = True
+        elif not truthy and (name == "hasattr" or last_name(test.func) == "is_dataclass"):
+            self._narrow_lacking(test, path, env)
         elif truthy and (name or "").rpartition(".")[2].startswith(_GUARDS):
             # hasattr, TypeGuard functions and the like: the value may be of any subclass
             self._update(path, lambda before: before if _is_exact(before) else UNKNOWN, env)
@@ -165,15 +170,31 @@ class Narrowing:
             return False
         if truthy:
             return _is_exact(value) and misses_attribute(holder.cls, attr.value, self.model)
-        is_field = isinstance(holder, Instance) and holder.cls.field(attr.value) is not None
-        return is_field or holder.cls.method(attr.value) is not None
+        cls = holder.cls
+        is_copying = cls.has_framework_replace and attr.value == cls.framework.replace_method
+        is_field = isinstance(holder, Instance) and cls.field(attr.value) is not None
+        return is_field or is_copying or cls.method(attr.value) is not None
+
+    def _narrow_lacking(self, test: Call, path: str, env: Environment) -> None:
+        """Something lacks an attribute, or is no dataclass: it is not what it seems, unless its class lacks that."""
+        held = plain(without_none(plain(self.evaluate(test.positional[0], env))))
+        if not isinstance(held, Instance):
+            return
+        if last_name(test.func) == "is_dataclass":
+            env.dead = env.dead or held.cls.is_dataclass
+            return
+        attr = test.positional[1] if len(test.positional) == 2 else None
+        if isinstance(attr, Constant) and isinstance(attr.value, str):
+            if misses_attribute(held.cls, attr.value, self.model):
+                return
+        self._update(path, lambda _: UNKNOWN, env)
 
     def _forget_tested(self, test: Expr, env: Environment) -> None:
         """After `a or b` held, what it said of either is not known."""
         for part in children(test):
             if isinstance(part, Call) and part.positional:
                 path = dotted(part.positional[0])
-                if path is not None and path in env.values and dotted(part.func) in ("isinstance", "hasattr"):
+                if path is not None and path in env.values and last_name(part.func) in _TESTS:
                     env.values[path] = UNKNOWN
             elif isinstance(part, BoolOp):
                 self._forget_tested(part, env)

@@ -46,6 +46,7 @@ from jaxlint.syntax.statements import (
     Try,
     While,
     With,
+    all_parts,
     assigned_names,
     target_names,
 )
@@ -245,6 +246,8 @@ class CompoundStatements:
             branch = middle.copy()
             if handler.name is not None:
                 branch.bind(handler.name, UNKNOWN)
+            for name in _mistaken(handler, node.body):
+                branch.bind(name, UNKNOWN)
             self._block(handler.body, branch)
             ends.append(branch)
         self._block(node.orelse, body)
@@ -326,6 +329,14 @@ def _disables_jit(node: With) -> bool:
     return any(
         isinstance(expr, Call) and last_name(expr.func) == "disable_jit" and not expr.args for expr, _ in node.items
     )
+
+
+def _mistaken(handler: Handler, body: Body) -> set[str]:
+    """The variables that are not what they seem where a handler runs: they lack what `body` asks them for."""
+    if handler.error is None or not any(last_name(one) == "AttributeError" for one in items_of(handler.error)):
+        return set()
+    asked = (part.value for part in all_parts(body) if isinstance(part, Attribute))
+    return {held.id for held in asked if isinstance(held, Name)}
 
 
 def _swallowed(handler: Handler) -> list[str]:

@@ -47,7 +47,16 @@ def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
     change = UpdateField(event.at, bound, copied[0])
     if depth:
         return Proposal(f"Put an updated copy into `{bound}`", Applicability.SAFE, (change,), copied[1])
-    return _binding(change, Applicability.SAFE, copied[1], event.place, evaluator)
+    return _binding(change, _applicability(root, event.place), copied[1], event.place, evaluator)
+
+
+def _applicability(root: str, place: Place) -> Applicability:
+    """Whether a variable certainly is what it is taken for: callers that are not seen may give a parameter another."""
+    function = place.function
+    if function is None or root == function.self_name:
+        return Applicability.SAFE
+    is_bare = any(p.name == root and p.annotation is None for p in function.parameters)
+    return Applicability.UNSAFE if is_bare else Applicability.SAFE
 
 
 def _assignable(path: Sequence[str], instances: Sequence[Instance | None]) -> int:
