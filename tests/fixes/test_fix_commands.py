@@ -56,6 +56,17 @@ def test_unsafe_fixes(project: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run(capsys, "--fix", "--unsafe-fixes") == (0, "All checks passed!\n", "")
 
 
+def test_what_callers_alone_tell_is_unsafe(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    helper = (
+        "def move(state):\n    state.step = 1\n    return state\n\n\ndef f(state: State):\n    return move(state)\n"
+    )
+    (project / "a.py").write_text(HEADER + helper)
+    assert run(capsys, "--fix")[1].splitlines()[-1] == "1 fixable with `--fix --unsafe-fixes`."
+    assert (project / "a.py").read_text() == HEADER + helper
+    assert run(capsys, "--fix", "--unsafe-fixes")[0] == 0
+    assert "state = state.replace(step=1)" in (project / "a.py").read_text()
+
+
 @pytest.mark.parametrize("other", ["--add-noqa", "--write-baseline=known.json", "--shard=1/2"])
 def test_fixes_and_what_excludes_them(project: Path, capsys: pytest.CaptureFixture[str], other: str) -> None:
     code, out, err = run(capsys, "--fix", other)
