@@ -200,19 +200,23 @@ class Resolver:
 
     def before(self, symbol: ValueSymbol) -> Symbol:
         """What the name of a variable meant before it was assigned: in `step = jax.jit(step)`, the function."""
+        scope, before = self._bound_before(symbol)
+        return self._choose(before, symbol.name, symbol.module, scope) if scope is not None and before else UNKNOWN
+
+    def _bound_before(self, symbol: ValueSymbol) -> tuple[Scope | None, list[Binding]]:
+        """The scope of a variable and what bound its name before the assignment; no scope if that is not known."""
         scope = symbol.module.outline.scopes.get(symbol.scope)
         bindings = scope.bindings.get(symbol.name, []) if scope is not None else []
-        if scope is None or len(bindings) < 2 or symbol.assignment not in bindings[1:]:
-            return UNKNOWN
-        return self._choose(bindings[: bindings.index(symbol.assignment)], symbol.name, symbol.module, scope)
+        if symbol.assignment not in bindings:
+            return None, []
+        return scope, bindings[: bindings.index(symbol.assignment)]
 
     def _aliased(self, value: Expr, symbol: ValueSymbol) -> Symbol:
         """What the value of an alias means where it is assigned: in `f = f.g`, `f` is what it was before."""
-        scope = symbol.module.outline.scopes.get(symbol.scope)
-        bindings = scope.bindings.get(symbol.name, []) if scope is not None else []
-        if scope is None or _head(value) != symbol.name or symbol.assignment not in bindings:
+        scope, before = self._bound_before(symbol) if _head(value) == symbol.name else (None, [])
+        if scope is None:
             return self._resolve(value, symbol.module, symbol.scope)
-        return self._meant_by(bindings[: bindings.index(symbol.assignment)], value, symbol.module, scope)
+        return self._meant_by(before, value, symbol.module, scope)
 
     def base(self, expr: Expr, declaration: Class, module: Module) -> Symbol:
         """What the base of a class means: what its name is bound to before the class, which may bind it anew.

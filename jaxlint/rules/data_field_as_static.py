@@ -14,16 +14,7 @@ from jaxlint.infer.calls.tracers import left_out
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import (
-    Array,
-    Container,
-    FunctionValue,
-    Instance,
-    Scalar,
-    Value,
-    options,
-    plain,
-)
+from jaxlint.infer.known.values import Array, Container, FunctionValue, Instance, Scalar, Value, options, plain
 from jaxlint.infer.transforms.applied import abstracting
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module

@@ -90,6 +90,8 @@ _SCALAR_CALLS = {
 }
 _REAL = frozenset({"int", "float"})
 _UNHASHABLE_CALLS = {"bytearray": "bytearray"}
+#: Functions that take a tree apart, or make one of its structure.
+_ABOUT_STRUCTURE = TREE_STRUCTURE | TREE_FLATTEN | TREE_UNFLATTEN | {RAVEL}
 _DICTS = frozenset({"collections.defaultdict", "collections.OrderedDict", "collections.Counter"})
 
 
@@ -146,7 +148,7 @@ class KnownFunctions:
             return plain(values[0])
         if name.startswith("builtins."):
             return self._builtin(name.removeprefix("builtins."), call, values, env)
-        if name in TREE_STRUCTURE | TREE_FLATTEN | TREE_UNFLATTEN or name == RAVEL:
+        if name in _ABOUT_STRUCTURE:
             return _of_structure(name, call, values) if values and not call.has_star else UNKNOWN
         if name == "collections.defaultdict" and len(call.positional) == 1 == len(values):
             return Container("dict", None, plain(self.evaluator.calls.result(plain(values[0]), [])))

@@ -141,8 +141,8 @@ class Triggers:
         is_script = any(places and unit.kind == "code" for unit, places in chosen)
         return [(unit, Rows(places)) for unit, places in chosen if places or (is_script and unit.kind == "code")]
 
-    def eventful_names(self, module: Module, units: list[Unit]) -> Callable[[str], bool]:
-        """Says whether something may happen when a function or method of a name is called in one of the units."""
+    def eventful_names(self, module: Module, functions: list[Function]) -> Callable[[str], bool]:
+        """Says whether something may happen when a name is called in the units of a module that declare `functions`."""
         project_index = self.model.project_index
         eventful = UPDATES.union(
             _EVENTFUL,
@@ -152,7 +152,6 @@ class Triggers:
             project_index.pytree_class_names,
             project_index.transformed_names,
         )
-        functions = [d for unit in units for d in self.declared(module, unit) if isinstance(d, Function)]
         own = {function.name for function in functions if has_bare_parameters(function)}
         own |= {name for function in functions for name in transformed_attributes(function)}
         for function in functions:

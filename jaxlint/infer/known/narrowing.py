@@ -154,7 +154,7 @@ class Narrowing:
                 if known is not None and isinstance(cls, ClassObject) and cls.cls in known.cls.mro:
                     env.dead = True
                 self._update(path, lambda before: before if isinstance(plain(before), Instance) else UNKNOWN, env)
-        elif name == "hasattr" and len(test.positional) == 2 and self._asks_in_vain(*test.positional, env, truthy):
+        elif truthy and name == "hasattr" and len(test.positional) == 2 and self._misses(*test.positional, env):
             env.dead = True
         elif not truthy and (name == "hasattr" or last_name(test.func) == "is_dataclass"):
             self._narrow_lacking(test, path, env)
@@ -162,32 +162,33 @@ class Narrowing:
             # hasattr, TypeGuard functions and the like: the value may be of any subclass
             self._update(path, lambda before: before if _is_exact(before) else UNKNOWN, env)
 
-    def _asks_in_vain(self, asked: Expr, attr: Expr, env: Environment, truthy: bool) -> bool:
-        """Whether `hasattr` certainly says the opposite of what the branch is for."""
-        value = plain(self.evaluate(asked, env))
-        holder = value if isinstance(value, ClassObject) else as_instance(value)
-        if holder is None or not isinstance(attr, Constant) or not isinstance(attr.value, str):
-            return False
-        if truthy:
-            return _is_exact(value) and misses_attribute(holder.cls, attr.value, self.model)
-        cls = holder.cls
-        is_copying = cls.has_framework_replace and attr.value == cls.framework.replace_method
-        is_field = isinstance(holder, Instance) and cls.field(attr.value) is not None
-        return is_field or is_copying or cls.method(attr.value) is not None
-
     def _narrow_lacking(self, test: Call, path: str, env: Environment) -> None:
         """Something lacks an attribute, or is no dataclass: it is not what it seems, unless its class lacks that."""
-        held = plain(without_none(plain(self.evaluate(test.positional[0], env))))
-        if not isinstance(held, Instance):
+        value = plain(self.evaluate(test.positional[0], env))
+        holder = value if isinstance(value, ClassObject) else as_instance(value)
+        if holder is None:
             return
+        cls, is_instance = holder.cls, isinstance(holder, Instance)
         if last_name(test.func) == "is_dataclass":
-            env.dead = env.dead or held.cls.is_dataclass
+            env.dead = env.dead or (is_instance and cls.is_dataclass)
             return
         attr = test.positional[1] if len(test.positional) == 2 else None
         if isinstance(attr, Constant) and isinstance(attr.value, str):
-            if misses_attribute(held.cls, attr.value, self.model):
+            is_copying = cls.has_framework_replace and attr.value == cls.framework.replace_method
+            is_field = is_instance and cls.field(attr.value) is not None
+            if is_field or is_copying or cls.method(attr.value) is not None:
+                env.dead = True
+            if env.dead or misses_attribute(cls, attr.value, self.model):
                 return
-        self._update(path, lambda _: UNKNOWN, env)
+        if is_instance:
+            self._update(path, lambda _: UNKNOWN, env)
+
+    def _misses(self, asked: Expr, attr: Expr, env: Environment) -> bool:
+        """Whether `hasattr` certainly says no."""
+        value = plain(self.evaluate(asked, env))
+        if not isinstance(value, Instance) or not isinstance(attr, Constant) or not isinstance(attr.value, str):
+            return False
+        return value.exact and misses_attribute(value.cls, attr.value, self.model)
 
     def _forget_tested(self, test: Expr, env: Environment) -> None:
         """After `a or b` held, what it said of either is not known."""

@@ -333,7 +333,7 @@ def _disables_jit(node: With) -> bool:
 
 def _mistaken(handler: Handler, body: Body) -> set[str]:
     """The variables that are not what they seem where a handler runs: they lack what `body` asks them for."""
-    if handler.error is None or not any(last_name(one) == "AttributeError" for one in items_of(handler.error)):
+    if "AttributeError" not in _caught(handler):
         return set()
     asked = (part.value for part in all_parts(body) if isinstance(part, Attribute))
     return {held.id for held in asked if isinstance(held, Name)}
@@ -343,10 +343,12 @@ def _swallowed(handler: Handler) -> list[str]:
     """The names of the errors that a handler swallows."""
     if any(isinstance(statement, Raise) for statement in handler.body):
         return []
-    kind = handler.error
-    if kind is None:
-        return ["Exception"]
-    return [(dotted(n) or "").rpartition(".")[2] for n in items_of(kind)]
+    return ["Exception"] if handler.error is None else _caught(handler)
+
+
+def _caught(handler: Handler) -> list[str]:
+    """The names of the errors that a handler names."""
+    return [] if handler.error is None else [(dotted(n) or "").rpartition(".")[2] for n in items_of(handler.error)]
 
 
 def _count_to(iterable: Expr, env: Environment) -> None:

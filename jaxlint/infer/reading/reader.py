@@ -153,10 +153,9 @@ class ModuleReader:
         self._reading = module
         self._called = []
         self.begin(module)
-        units = [unit for unit, _ in chosen]
-        declared = (d for unit in units for d in self.triggers.declared(module, unit) if isinstance(d, Function))
+        declared = [d for unit, _ in chosen for d in self.triggers.declared(module, unit) if isinstance(d, Function)]
         told = frozenset([d.name for d in declared if d.owner is None and has_bare_parameters(d)])
-        self.calls.deferral.start(self.triggers.eventful_names(module, units), told)
+        self.calls.deferral.start(self.triggers.eventful_names(module, declared), told)
 
     def read_unit(self, module: Module, unit: Unit, rows: Rows, env: Environment) -> list[Event]:
         """What happens in a unit of the module that was begun with."""
