@@ -21,6 +21,7 @@ from jaxlint.infer.calls.passing import (
     after_receiver,
     called_back,
     is_function,
+    is_open,
     passed_by,
     taking,
     worth_passing,
@@ -454,13 +455,14 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         bound: dict[str, Value] = {}
         positional = [p for p in parameters if p.kind == "positional"]
         for index, parameter in enumerate(positional[: len(passed.positional)]):
-            if parameter.annotation is None or self.says_nothing(parameter, function.symbol):
+            if is_open(parameter) or self.says_nothing(parameter, function.symbol):
                 bound[parameter.name] = plain(passed.positional[index])
         for parameter in parameters:
-            if parameter.name in passed.keywords and parameter.annotation is None:
+            if parameter.name in passed.keywords and is_open(parameter):
                 bound[parameter.name] = plain(known(passed.keywords[parameter.name]))
             if parameter.kind in ("*", "**"):
                 bound |= passed.beyond(parameters)
+        bound |= passed.switches_left_out(parameters) if bound else {}
         self.note_passed(function.symbol, bound, parameters if passed.has_star else ())
         if any(map(is_swept, bound.values())) and self._has_no_effect(function.symbol):
             return self._computed(function, bound, passed)

@@ -8,15 +8,19 @@ import msgspec
 
 from jaxlint.infer.known.deferred import Held, Values, known
 from jaxlint.infer.known.values import (
+    FALSE,
+    TRUE,
     UNKNOWN,
     Container,
     FunctionValue,
     LocalFunctionValue,
     Partial,
+    Scalar,
     Value,
     binds_receiver,
     dict_of,
     is_informative,
+    is_larger_array,
     known_entries,
     plain,
     slice_of,
@@ -26,7 +30,7 @@ from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.symbols.outline import Parameter, names_by_position
-from jaxlint.syntax.expressions import Call, Expr
+from jaxlint.syntax.expressions import Call, Constant, Expr, Name
 from jaxlint.syntax.statements import FunctionDefinition
 
 
@@ -59,12 +63,17 @@ class Passed(msgspec.Struct, frozen=True):
         return found
 
     def left_out(self, parameters: Sequence[Parameter]) -> Iterator[tuple[str, Expr]]:
-        """The defaults of those of some parameters without annotation that the call leaves out."""
+        """The defaults of those of some parameters that the call leaves out."""
         positional = names_by_position(parameters)
         given = {*self.keywords, *positional[: len(self.positional)]}
         for parameter in parameters if not self.has_star else ():
-            if parameter.default is not None and parameter.annotation is None and parameter.name not in given:
+            if parameter.default is not None and parameter.name not in given:
                 yield parameter.name, parameter.default
+
+    def switches_left_out(self, parameters: Sequence[Parameter]) -> dict[str, Value]:
+        """The defaults written as `True` or as `False` of those of some parameters that the call leaves out."""
+        left_out = [(name, d) for name, d in self.left_out(parameters) if type(d) is Constant and d.kind == "bool"]
+        return {name: TRUE if default.value else FALSE for name, default in left_out}
 
 
 def passed_by(call: Call, values: Values, applied: Sequence[Applied] = ()) -> Passed:
@@ -115,15 +124,32 @@ def taking(function: FunctionValue) -> list[Parameter]:
     return [p for p in after_receiver(function) if p.kind == "positional"]
 
 
-def worth_passing(passed: Mapping[str, Value]) -> dict[str, Value]:
-    """What of the arguments of a call a function is read for, and the functions that are passed beside it.
+def is_open(parameter: Parameter) -> bool:
+    """Whether what is passed for a parameter says more than its annotation: there is none, or it is `bool`."""
+    annotation = parameter.annotation
+    return annotation is None or (type(annotation) is Name and annotation.id == "bool")
 
-    What those return is of interest where they are given the instances: `train(state, step)`.
+
+def worth_passing(passed: Mapping[str, Value]) -> dict[str, Value]:
+    """What of the arguments of a call a function is read for, and the functions and switches that are passed beside it.
+
+    What those functions return is of interest where they are given the instances: `train(state, step)`.
     """
     found = {name: value for name, value in passed.items() if is_informative(value)}
     if found and len(found) < len(passed):
-        found |= {name: plain(value) for name, value in passed.items() if is_function(plain(value))}
+        beside = {name: plain(value) for name, value in passed.items()}
+        found |= {name: value for name, value in beside.items() if is_function(value) or is_switch(value)}
     return found
+
+
+def decides(value: Value) -> bool:
+    """Whether a function is read for what it is given: what is neither instance, function nor array changes little."""
+    return is_informative(value) or is_function(value) or is_larger_array(value)
+
+
+def is_switch(value: Value) -> bool:
+    """Whether a value is known to be `True`, or to be `False`: it decides which branches of a function run."""
+    return isinstance(value, Scalar) and value.says is not None
 
 
 def is_function(value: Value) -> bool:

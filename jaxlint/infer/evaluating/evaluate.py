@@ -13,6 +13,8 @@ from jaxlint.infer.known.counting import swept_value
 from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.narrowing import Narrowing
 from jaxlint.infer.known.values import (
+    FALSE,
+    TRUE,
     UNKNOWN,
     Array,
     ClassObject,
@@ -158,6 +160,8 @@ class Evaluator(Narrowing, Attributes):
         return self.calls.call(expr, env)
 
     def _constant(self, expr: Constant, env: Environment) -> Value:
+        if expr.kind == "bool":
+            return TRUE if expr.value else FALSE
         return Scalar(expr.kind)
 
     def _display(self, expr: Display, env: Environment) -> Value:

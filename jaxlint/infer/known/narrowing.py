@@ -73,18 +73,18 @@ class Narrowing:
                 path = dotted(test)
                 if path is not None and truthy:
                     self._update(path, without_none, env)
-                if isinstance(test, Name) and self._switch(test.id, env) is (not truthy):
+                if isinstance(test, Name) and self._switch(test, env) is (not truthy):
                     env.dead = True
             case Compare(left=left, ops=(op,), comparators=(right,)):
                 self._narrow_comparison(left, op, right, env, truthy)
             case Call():
                 self._narrow_call(test, env, truthy)
 
-    def _switch(self, name: str, env: Environment) -> bool | None:
-        """What a variable of a module is that is `True` or `False` once and for all (`JAX_MODE = True`)."""
-        if env.is_variable(name):
-            return None
-        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, env.module, env.scope))
+    def _switch(self, name: Name, env: Environment) -> bool | None:
+        """What a variable is that a call gives `True` or `False`, or a module once and for all (`JAX_MODE = True`)."""
+        if env.is_variable(name.id):
+            return next((bool(value) for expr, value in env.equal if same(expr, name)), None)
+        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name.id, env.module, env.scope))
         if not isinstance(symbol, ValueSymbol) or symbol.scope:
             return None
         outline, value = symbol.module.outline, symbol.assignment.value

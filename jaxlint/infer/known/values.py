@@ -37,9 +37,12 @@ class Scalar(msgspec.Struct, frozen=True):
 
     kind: str
     varying: bool = False
+    #: Which of the two it is, where it is written as `True` or `False`.
+    says: bool | None = None
 
 
 NONE = Scalar("NoneType")
+TRUE, FALSE = Scalar("bool", says=True), Scalar("bool", says=False)
 
 
 class Instance(msgspec.Struct, frozen=True):

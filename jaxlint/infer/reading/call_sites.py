@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxlint.infer.calls.elsewhere import are_alike, called_as
+from jaxlint.infer.calls.passing import decides
 from jaxlint.infer.known.values import UnknownValue, Value, is_informative, joined, plain
 from jaxlint.project.index import Key
 from jaxlint.project.resolution import FunctionSymbol
@@ -52,7 +53,7 @@ class CallSites:
 
     def agree(self, function: FunctionSymbol) -> bool:
         """Whether all calls pass the same for each parameter, as far as it can be seen."""
-        passed = self._passed.get(function.key, {})
+        passed = {n: values for n, values in self._passed.get(function.key, {}).items() if any(map(decides, values))}
         if not all(map(are_alike, passed.values())):
             return False
         for name, callers in self._unknown.get(function.key, {}).items():

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from jaxlint.infer.bodies.usage import discarded, only_yields_alone
 from jaxlint.infer.calls.holding import keeps_return_value
+from jaxlint.infer.calls.passing import is_switch
 from jaxlint.infer.calls.tracers import as_tracers
 from jaxlint.infer.evaluating.closed_over import surroundings
 from jaxlint.infer.evaluating.closures import Closure
@@ -145,6 +146,7 @@ class UnitReader(CompoundStatements):
             parameters[parameter.name] = value
         given, parameters = parameters, as_tracers(parameters, declaration, self.module, self.calls.transformed)
         env.values = dict(parameters)
+        env.equal = tuple((Name(None, n), v.says) for n, v in passed.items() if isinstance(v, Scalar) and is_switch(v))
         saved = self.returned, self.yielded, self.deferred, self.notes.loop_depth, self.muted_loops
         self.returned, self.yielded, self.deferred, self.notes.loop_depth, self.muted_loops = [], [], [], 0, 0
         since = len(self.notes.events or ())
