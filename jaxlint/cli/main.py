@@ -45,6 +45,16 @@ _stored: list[object] = []
 
 _PROGRESS_AFTER_SECONDS = 1.0
 
+#: What other tools call what jaxlint has under a name of its own.
+_OTHER_NAMES = {
+    "explain": "rule",
+    "fix": "check --fix",
+    "help": "--help",
+    "lint": "check",
+    "lsp": "server",
+    "version": "--version",
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code: 0 clean, 1 findings, 2 a mistake or a crash, 130 interrupted."""
@@ -78,8 +88,9 @@ class _Commands(click.Group):
         given = args[0]
         if given in self.commands or given.startswith("-"):
             return super().resolve_command(ctx, args)
-        meant = f"; did you mean `jaxlint check {given}`?" if os.path.lexists(given) else ""
-        raise click.UsageError(f"No such command '{given}'{meant or did_you_mean(given, self.commands)}", ctx)
+        own = f"check {given}" if os.path.lexists(given) else _OTHER_NAMES.get(given)
+        meant = f"; did you mean `jaxlint {own}`?" if own else did_you_mean(given, self.commands)
+        raise click.UsageError(f"No such command '{given}'{meant}", ctx)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

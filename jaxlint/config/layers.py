@@ -21,7 +21,7 @@ from jaxlint.syntax.paths import CONFIG_NAMES, shown_path
 from jaxlint.syntax.spelling import did_you_mean
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-_PYTHON_VERSION = re.compile(r"(?:py)?3\.?(?P<minor>[0-9]{1,2})")
+_PYTHON_VERSION = re.compile(r"(?:py)?3\.?(?P<minor>[7-9]|[1-9][0-9])")
 
 
 class ConfigError(UserError):

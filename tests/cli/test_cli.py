@@ -330,7 +330,12 @@ def test_rule_text(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("given", "meant"),
-    [("chekc", "; did you mean `check`?"), ("train.py", "; did you mean `jaxlint check train.py`?"), ("gone.py", "")],
+    [
+        ("chekc", "; did you mean `check`?"),
+        ("train.py", "; did you mean `jaxlint check train.py`?"),
+        ("explain", "; did you mean `jaxlint rule`?"),
+        ("gone.py", ""),
+    ],
 )
 def test_what_is_no_command_may_mean_one(run: Run, given: str, meant: str) -> None:
     Path("train.py").write_text("")

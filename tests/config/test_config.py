@@ -187,6 +187,7 @@ def test_says_nothing(body: str) -> None:
         ("[tool.jaxlint]\npython = 'gone'\n", "2: `python` names gone, which does not exist"),
         ("[tool.jaxlint]\ntarget-version = 3.11\n", '2: `target-version` must be a string like "3.11"'),
         ("[tool.jaxlint]\ntarget-version = '4'\n", '2: `target-version` must be like "3.11", not "4"'),
+        ("[tool.jaxlint]\ntarget-version = '3.1'\n", '2: `target-version` must be like "3.11", not "3.1"'),
         ("[tool.jaxlint]\ntarget-jax = '0'\n", '2: `target-jax` must be like "0.4.35", not "0"'),
         ("[tool.jaxlint]\nmin-confidence = 'hihg'\n", '2: `min-confidence` must be "low", "medium" or "high"'),
         ("[tool.jaxlint]\npreview = 1\n", "2: `preview` must be true or false"),

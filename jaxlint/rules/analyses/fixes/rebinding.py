@@ -198,6 +198,9 @@ def rebinding_help(name: str, update: str, at: object, place: Place, evaluator: 
         return f"put what `{update}` returns back into `{holder}`"
     back = f"put what `{update}` returns back into what `{name}` was taken from"
     function = place.function
+    if function is not None and not is_own_variable(name, place):
+        declared = _outer_declaration(name, place)
+        return f"declare `{declared}` and use `{name} = {update}`" if declared else back
     if function is not None and not function.return_values:
         if any(parameter.name == name for parameter in function.parameters):
             return f"return `{update}` and let the caller rebind it"
@@ -219,6 +222,17 @@ def is_own_variable(name: str, place: Place) -> bool:
     """Whether a variable belongs to the code at a place, so that it may be assigned there."""
     scope = place.module.outline.scopes.get(place.scope)
     return scope is not None and (name in scope.bindings or name in scope.is_global)
+
+
+def _outer_declaration(name: str, place: Place) -> str | None:
+    """The statement below which code at a place may assign a variable of what is around it; None if there is none."""
+    scopes = place.module.outline.scopes
+    scope = scopes.get(place.scope)
+    while scope is not None and name not in scope.bindings:
+        scope = None if scope.parent is None else scopes[scope.parent]
+    if scope is None or scope.kind == "class":
+        return None
+    return f"global {name}" if scope.kind == "module" else f"nonlocal {name}"
 
 
 def _is_updatable(cls: PytreeClass, attr: str) -> bool:
