@@ -24,8 +24,7 @@ class CallSites:
         self._passed: dict[Key, dict[str, dict[Value, None]]] = {}
         #: The functions in which something unknown is passed on, by parameter; "" outside of functions.
         self._unknown: dict[Key, dict[str, set[str]]] = {}
-        #: The functions to which something is passed that is known, and those that are read again with it.
-        self._informed: set[str] = set()
+        #: The functions that are read again with something that is passed to them.
         self._told: set[str] = set()
         #: The functions of which the modules that call them were asked.
         self.asked: set[Key] = set()
@@ -34,7 +33,7 @@ class CallSites:
 
     def start(self, watched: frozenset[Key] = frozenset()) -> None:
         """Forget the calls of the module before; those of the functions that are `watched` are wanted."""
-        self._passed, self._unknown, self._informed, self._told = {}, {}, set(), set()
+        self._passed, self._unknown, self._told = {}, {}, set()
         self.asked, self.watched = set(), watched
 
     def note(self, function: FunctionSymbol, passed: dict[str, Value], caller: Function | None) -> None:
@@ -46,10 +45,8 @@ class CallSites:
                 self._unknown.setdefault(function.key, {}).setdefault(name, set()).add(where)
             else:
                 self._passed.setdefault(function.key, {}).setdefault(name, {})[value] = None
-                if function.key not in self.watched:
-                    self._informed.add(function.declaration.qualname)
-                    if is_informative(value):
-                        self._told.add(function.declaration.qualname)
+                if function.key not in self.watched and is_informative(value):
+                    self._told.add(function.declaration.qualname)
 
     def agree(self, function: FunctionSymbol) -> bool:
         """Whether all calls pass the same for each parameter, as far as it can be seen."""
@@ -74,16 +71,15 @@ class CallSites:
         """The functions that pass on to functions which are watched what they are given, and that is not known."""
         unknown = [found for key, found in self._unknown.items() if key in self.watched]
         callers = {caller for found in unknown for several in found.values() for caller in several if caller}
-        return sorted(callers - self._informed)
+        return sorted(callers - self._told)
 
     def _is_informed(self, caller: str) -> bool:
         """Whether a function is read again with what it is given: it, or one around it, from where it sees that."""
-        if caller in self._informed:
-            return True
-        while caller := caller.rpartition(".<locals>.")[0]:
-            if caller in self._told:
-                return True
-        return False
+        while caller not in self._told:
+            caller = caller.rpartition(".<locals>.")[0]
+            if not caller:
+                return False
+        return True
 
     def _used_elsewhere(self, function: FunctionSymbol) -> bool:
         """Whether another module that imports this one may call the function, or construct the class that it makes."""

@@ -24,6 +24,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Event, Place
 from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.values import UNKNOWN, ClassObject, Instance, Scalar, Value, holds_given, plain
+from jaxlint.infer.reading.at_each_call import at_each_call
 from jaxlint.infer.reading.call_sites import CallSites
 from jaxlint.infer.reading.flow import UnitReader
 from jaxlint.infer.transforms.applied import Applied
@@ -175,12 +176,17 @@ class ModuleReader:
         return events
 
     def called(self) -> list[tuple[FunctionSymbol, list[Event]]]:
-        """What happens in functions of the module when they are called with what the calls agree on."""
-        return [
-            (function, events)
-            for function, made_by, events in self._called
-            if events and self.call_sites.agree(function) and (made_by is None or self.call_sites.agree(made_by))
-        ]
+        """What happens in functions of the module when they are called.
+
+        Where the calls do not agree on what they pass, that is what each call makes happen.
+        """
+        found: list[tuple[FunctionSymbol, list[Event]]] = []
+        for function, made_by, events in self._called:
+            if events and not (self.call_sites.agree(function) and (made_by is None or self.call_sites.agree(made_by))):
+                events = at_each_call(events, self.body_of(function) or ())
+            if events:
+                found.append((function, events))
+        return found
 
     # -- what other modules pass ---------------------------------------------------------------
 
