@@ -11,11 +11,22 @@ from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.bodies.contents import contents_of
 from jaxlint.infer.calls.tracers import left_out
+from jaxlint.infer.choosing.pieces import has_bare_parameters
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import Array, Container, FunctionValue, Instance, Scalar, Value, options, plain
+from jaxlint.infer.known.values import (
+    Array,
+    Container,
+    FunctionValue,
+    Scalar,
+    Value,
+    holds_pytrees,
+    options,
+    plain,
+)
 from jaxlint.infer.transforms.applied import abstracting
+from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
@@ -50,7 +61,7 @@ from jaxlint.syntax.statements import Body, FunctionDefinition, assigned_names, 
 
 _MAX_DEPTH = 2
 #: Finds what may ask for the value of an attribute.
-_ASKING = re.compile(r"\b(?:if|while|assert|range|int|float|bool)\b.*\.\w")
+_ASKING = re.compile(r"(?:\b(?:if|while|assert|range|int|float|bool)\b|\[).*\.\w")
 
 
 class DataFieldAsStatic(BodyRule):
@@ -145,11 +156,7 @@ class DataFieldAsStatic(BodyRule):
         """Functions that something is applied to and whose text asks for something of an instance they are given."""
         applied = candidate.callers.applying(candidate.module)
         found = [f for f in candidate.functions if f.decorators or f.name in applied]
-        if any(_may_ask(f, candidate) for f in found):
-            return True
-        functions = candidate.module.outline.functions
-        called = [functions[name] for name in candidate.unit.calls if name in functions] if found else []
-        return any(_may_ask(f, candidate) for f in called)
+        return bool(found) and any(_may_ask(f, candidate) for f in [*found, *_called_in(candidate)])
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a transformed function, and at the methods of its arguments that it calls.
@@ -163,7 +170,7 @@ class DataFieldAsStatic(BodyRule):
         if function is None:
             return
         without = left_out(function)
-        instances = {n: v for n, v in traced.items() if isinstance(plain(v), Instance) and n not in without}
+        instances = {n: v for n, v in traced.items() if holds_pytrees(plain(v)) and n not in without}
         if not instances:
             return
         if all(a.transform.kind is Kind.JIT for a in code.applied) and may_run_uncompiled(code.place.module.source):
@@ -183,12 +190,22 @@ def _closures(body: Body) -> Iterator[FunctionDefinition]:
     yield from (inner for inner in defined if inner.name in used)
 
 
+def _called_in(candidate: Candidate) -> Iterator[Function]:
+    """The functions of the module, by their names, that a piece of it calls, or that those call."""
+    outline, called, seen = candidate.module.outline, candidate.unit.calls, set[str]()
+    for _ in range(_MAX_DEPTH):
+        found = [f for f in outline.functions.values() if f.name in called and f.qualname not in seen]
+        yield from found
+        seen.update(f.qualname for f in found)
+        called = frozenset().union(*(piece_of(f, outline).calls for f in found))
+
+
 def _may_ask(function: Function, candidate: Candidate) -> bool:
     """Whether a row of a body may ask for the value of a leaf of an instance that it is given."""
     first, last = function.body_rows
     given = candidate.given.instances(function, candidate.module)
     names = {f".{field.name}" for _, cls in given for field in cls.leaves or ()}
-    names |= {f"{p.name}." for p in function.parameters if p.annotation is None and p.name != function.self_name}
+    names |= {"."} if has_bare_parameters(function) else set()
     rows = candidate.module.source.lines[first - 1 : last] if names and first else ()
     return any(_ASKING.search(row) and any(name in row for name in names) for row in rows)
 
@@ -267,7 +284,7 @@ class _Reader:
             for part in parts:
                 yield from self._called(part, leaves, scope, depth)
                 if isinstance(part, Call):
-                    yield from self._given(part, leaves, scope, depth)
+                    yield from self._given(part, leaves, scope, depth, bound)
             for inner in _closures(body):
                 held = instances.keys() - inner.params - assigned_names(inner.body) - assigned_names(body)
                 if held:
@@ -276,12 +293,13 @@ class _Reader:
                     yield from self.uses(inner.body, given, inside, depth + 1, replaced)
 
     def _given(
-        self, call: Call, leaves: TracedLeaves, scope: str, depth: int
+        self, call: Call, leaves: TracedLeaves, scope: str, depth: int, bound: Mapping[str, Expr]
     ) -> Iterator[tuple[Use, Leaf, object, str]]:
-        """The uses in a function of the project that is given a traced instance."""
+        """The uses in a function of the project that is given a traced instance, by `grad(loss)(w, state)`, too."""
         given = [(argument, leaves.traced(argument.value)) for argument in call.args]
         if call.has_star or all(traced is None for _, traced in given):
             return
+        call = replace(call, func=self._transformed(call.func, scope, bound))
         if self._code is not None and self._code.scope == scope:
             callee = called_by(call, self._code, self._evaluator, plainly=False)
         else:
@@ -298,7 +316,7 @@ class _Reader:
         self, expr: Expr, leaves: TracedLeaves, scope: str, depth: int
     ) -> Iterator[tuple[Use, Leaf, object, str]]:
         """The uses in a method (or a property) of a traced instance, also where `vmap(model)(x)` calls it."""
-        held = self._transformed(without_call(expr), scope)
+        held = self._transformed(without_call(expr), scope, {})
         name = "__call__"
         traced = leaves.traced(held) if isinstance(expr, Call) else None
         if traced is None:
@@ -319,8 +337,9 @@ class _Reader:
             method = declared(symbol, self._evaluator)
             yield from self._inside(method, {symbol.declaration.self_name: traced}, expr, depth)
 
-    def _transformed(self, expr: Expr, scope: str) -> Expr:
-        """What a transformation makes another function of."""
+    def _transformed(self, expr: Expr, scope: str, bound: Mapping[str, Expr]) -> Expr:
+        """What a transformation makes another function of, which may be in a variable."""
+        expr = bound.get(expr.id, expr) if isinstance(expr, Name) else expr
         if isinstance(expr, Call) and expr.positional:
             name = self._evaluator.model.resolver.library_name(expr.func, self._module, scope)
             if name in TRANSFORMS and not TRANSFORMS[name].runs:

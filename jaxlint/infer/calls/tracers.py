@@ -13,9 +13,11 @@ from jaxlint.infer.known.values import (
     Container,
     Instance,
     Method,
+    Scalar,
     Symbolic,
     Value,
     as_instance,
+    holds_pytrees,
     marked,
     plain,
 )
@@ -23,9 +25,10 @@ from jaxlint.infer.transforms.applied import abstracting, rebuilt_parameters
 from jaxlint.infer.transforms.transformed import TransformedFunctions
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, is_none
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Unary, dotted, is_none
 
 #: Functions of Python that hand on the very objects that they are given.
 _HANDING_ON = ("builtins.", "itertools.", "collections.", "operator.", "typing.", "functools.", "copy.")
@@ -40,7 +43,7 @@ def as_tracers(
 
     One that may be left out is not marked: its default is what it is.
     """
-    if not any([type(value) is Instance and value.cls.is_pytree for value in parameters.values()]):
+    if not any(map(holds_pytrees, parameters.values())):
         return dict(parameters)
     applied = list(transformed.of(function, module))
     if module.outline.applying:  # some of that is read later
@@ -77,11 +80,36 @@ def handed_on(func: Method | Symbolic, call: Call, values: Values, returned: Val
                 return returned
     if not isinstance(copied, Instance) or copied.traced is None or call.has_star:
         return marked(returned, traced=False)
-    given = zip(call.args, values, strict=True)
-    anew = {a.keyword for a, value in given if a.keyword is not None and not _is_of_jax(plain(value))}
+    original = dotted(
+        call.func.value if isinstance(func, Method) and isinstance(call.func, Attribute) else call.args[0].value
+    )
+    anew = {
+        argument.keyword
+        for argument, value in zip(call.args, values, strict=True)
+        if argument.keyword is not None
+        and not _is_of_jax(plain(value))
+        and not (_is_number(plain(value)) and _computes_with(argument.value, original, copied))
+    }
     return replace(returned, traced=copied.traced | anew) if isinstance(returned, Instance) else returned
 
 
 def _is_of_jax(value: Value) -> bool:
     """Whether a value is an array of jax, which is a tracer where something is traced."""
     return isinstance(value, Array) and value.library == "jax" and not value.declared
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Scalar) and value.kind in ("int", "float", "bool")
+
+
+def _computes_with(expr: Expr, name: str | None, instance: Instance) -> bool:
+    """Whether an expression is a leaf of a traced instance, by the name that this has, or a sum with one."""
+    match expr:
+        case Attribute(value=held, attr=attr):
+            field = instance.cls.field(attr) if name is not None and dotted(held) == name else None
+            return field is not None and field.role is Role.LEAF and attr not in (instance.traced or ())
+        case Binary(left=left, right=right):
+            return _computes_with(left, name, instance) or _computes_with(right, name, instance)
+        case Unary(op="-" | "+", operand=operand):
+            return _computes_with(operand, name, instance)
+    return False

@@ -32,6 +32,12 @@ class Closure(LocalFunction, eq=False, kw_only=True):
     told: set[tuple[Value, ...]] = msgspec.field(default_factory=set)
     running: bool = False
 
+    def is_given_to(self, caller: Place | None) -> bool:
+        """Whether code calls it that has got it from the function around it, and that was read before."""
+        around = () if self.place is None else self.place.functions[:-1]
+        is_outside = caller is not None and bool(around) and around[-1] not in caller.functions
+        return self.is_made_elsewhere or (self.read and is_outside)
+
 
 class Point(NamedTuple):
     """What is known before a statement runs (before the test of a `while`, each time), and who read it where."""

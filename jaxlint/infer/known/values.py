@@ -416,11 +416,23 @@ def marked(value: Value, *, traced: bool) -> Value:
 
 
 def holds_tracers(value: Value) -> bool:
-    """Whether the leaves of an instance are tracers, or of one that an ordinary one holds."""
-    value = plain(value)
-    return isinstance(value, Instance) and (
-        value.traced is not None or any(holds_tracers(held) for _, held in value.held)
-    )
+    """Whether the leaves of an instance are tracers, or of one that an ordinary one, a list or a dict holds."""
+    match plain(value):
+        case Instance(held=held, traced=traced):
+            return traced is not None or any(holds_tracers(one) for _, one in held)
+        case Container(items=items, element=element):
+            return any(map(holds_tracers, items or (element,)))
+    return False
+
+
+def holds_pytrees(value: Value) -> bool:
+    """Whether a value is an instance of a pytree class, or a tuple, list or dict that holds some."""
+    match value:
+        case Instance(cls=cls):
+            return cls.is_pytree
+        case Container(items=items, element=element):
+            return any(map(holds_pytrees, items or (element,)))
+    return False
 
 
 def arrays_in(value: Value, depth: int = 0) -> list[Array]:

@@ -226,7 +226,7 @@ class UnitReader(CompoundStatements):
             hints = function.hints
             function.hints = [join(a, b) for a, b in zip(hints, arguments, strict=False)] if hints else list(arguments)
         declaration = function.declaration
-        if arguments and function.is_made_elsewhere and self.notes.events is not None:
+        if arguments and self.notes.events is not None and function.is_given_to(self.notes.place):
             self._tell(function, arguments)
         if declaration.is_async:
             return UNKNOWN

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.symbols.outline import Function, Outline, Unit
-from jaxlint.syntax.expressions import Name, last_name, without_call
+from jaxlint.syntax.expressions import last_name, without_call
 
 #: Through how many functions of a module a call is followed.
 _MOST = 2
@@ -42,7 +42,7 @@ class CallingFunctions:
         """The names that a module gives to what may be a transformation."""
         if module.path not in self._applied:
             given = (argument.value for one in module.outline.applying for argument in one.call.args)
-            self._applied[module.path] = frozenset(value.id for value in given if isinstance(value, Name))
+            self._applied[module.path] = frozenset(last_name(value) for value in given)
         return self._applied[module.path]
 
 

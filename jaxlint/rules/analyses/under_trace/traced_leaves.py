@@ -26,6 +26,8 @@ from jaxlint.infer.known.values import (
     plain,
 )
 from jaxlint.infer.transforms.applied import abstracting, rebuilt_parameters
+from jaxlint.libraries.arrays import OF_TRAITS, returned_library
+from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
@@ -42,6 +44,7 @@ from jaxlint.syntax.expressions import (
     DictDisplay,
     Display,
     Expr,
+    Lambda,
     Name,
     Subscript,
     dotted,
@@ -180,20 +183,25 @@ class TracedLeaves:
             if name not in bound_names(statement):
                 continue
             match statement:
+                case Assign(targets=(Name(),), value=Call() as call) if self._gives_tracers(call):
+                    if dotted(call.args[1].value) != name:
+                        return None
                 case Assign(targets=(Name(),), value=Call() as call):
                     copied = _copied(call, cls)
                     if copied is None or dotted(copied) != name:
                         return None
-                    changed.update(a.keyword for a in call.args if a.keyword is not None and not self._computed_with(a))
+                    changed |= self._anew(call)
                 case _:
                     return None
         return frozenset(changed)
 
-    def _computed_with(self, given: Argument) -> bool:
-        """Whether what is given is certainly a tracer, as it is computed from a traced number."""
+    def _anew(self, copying: Call) -> frozenset[str]:
+        """The fields that a copy is given, but for those that are tracers: computed from a traced number."""
+        given = {a.keyword: a.value for a in copying.args if a.keyword is not None}
         if self._name_of is None:
-            return False
-        return Origins(self.is_number, self._name_of, self._aliases).of(given.value) is not None
+            return frozenset(given)
+        origins = Origins(self.is_number, self._name_of, self._aliases)
+        return frozenset(name for name, value in given.items() if origins.of(value) is None)
 
     @cached_property
     def _aliases(self) -> dict[str, Expr]:
@@ -231,6 +239,7 @@ class TracedLeaves:
         """The leaf that an expression is."""
         known = self._leaves.get(id(expr))
         if known is None or known[0] is not expr:
+            self._leaves[id(expr)] = expr, None  # a copy may be given what is computed from it in the turn before
             known = self._leaves[id(expr)] = expr, self._leaf(expr, 0)
         return known[1]
 
@@ -257,7 +266,7 @@ class TracedLeaves:
             return None
         match expr:
             case Name(id=name) if name in self._given:
-                return self._variable(expr)
+                return self._variable(expr) or self._known(expr)
             case Name(id=name) if name in self._aliases:
                 found = self._traced(self._aliases[name], depth + 1)
                 if found is not None:
@@ -266,12 +275,13 @@ class TracedLeaves:
                 leaf = self._leaf(expr, depth)
                 value = None if leaf is None else plain(leaf.value)
                 return Traced(value) if isinstance(value, Instance) and value.cls.is_pytree else None
+            case Call(args=(Argument(), Argument())) if self._name_of is not None and self._gives_tracers(expr):
+                return self._traced(expr.args[1].value, depth + 1)
             case Call(func=func, args=args) if args:
                 base = expr.positional[0] if expr.positional else getattr(func, "value", func)
                 traced = self._traced(base, depth + 1)
                 if traced is not None and _copied(expr, traced.value.cls) is base:
-                    given = frozenset(a.keyword for a in args if a.keyword is not None)
-                    return Traced(traced.value, traced.replaced | given)
+                    return Traced(traced.value, traced.replaced | self._anew(expr))
             case Subscript(value=Attribute() as held, index=index) if not is_slice(index):
                 leaf = self._leaf(held, depth)
                 item = UNKNOWN if leaf is None else plain(element_of(leaf.value))
@@ -279,6 +289,18 @@ class TracedLeaves:
                     return Traced(item)
         found = self._held(expr) if self._may_hold and type(expr) in (Name, Subscript) else None
         return found or self._known(expr)
+
+    def _gives_tracers(self, call: Call) -> bool:
+        """Whether a call makes a tracer of each leaf of a tree that is traced: `jax.tree.map(jnp.abs, state)`."""
+        name_of, given = self._name_of, call.positional
+        if name_of is None or len(given) < 2 or call.has_star or name_of(call.func) not in TREE_MAPS:
+            return False
+        match given[0]:
+            case Lambda(params=(leaf, *_), body=body):
+                return Origins(lambda e: isinstance(e, Name) and e.id == leaf, name_of, {}).of(body) is not None
+            case function:
+                name = name_of(function)
+                return returned_library(name) == "jax" and name.rpartition(".")[2] not in OF_TRAITS
 
     def _known(self, expr: Expr) -> Traced | None:
         """The traced instance that an expression is, by whatever way that came there."""
