@@ -25,7 +25,7 @@ from jaxlint.infer.known.values import (
     options,
     plain,
 )
-from jaxlint.infer.transforms.applied import abstracting
+from jaxlint.infer.transforms.applied import abstracting, tracing_arrays
 from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
@@ -49,6 +49,7 @@ from jaxlint.rules.analyses.under_trace.traced_leaves import (
     Leaf,
     Traced,
     TracedLeaves,
+    filtered_parameters,
     is_number,
     mapped_parameters,
     traced_parameters,
@@ -167,6 +168,8 @@ class DataFieldAsStatic(BodyRule):
         traced = traced_parameters(code)
         is_mapped = not traced  # then the instances that are mapped have values of their own
         traced = traced or mapped_parameters(code)
+        is_filtered = not traced  # then what is no array is static
+        traced = traced or filtered_parameters(code)
         if function is None:
             return
         without = left_out(function)
@@ -175,11 +178,13 @@ class DataFieldAsStatic(BodyRule):
             return
         if all(a.transform.kind is Kind.JIT for a in code.applied) and may_run_uncompiled(code.place.module.source):
             return
-        transform = (abstracting(code.applied) or code.applied)[0].transform.name
+        applied = tracing_arrays(code.applied) if is_filtered else abstracting(code.applied) or code.applied
         reader = _Reader(code.place.module, evaluator, code)
         for use, leaf, at, through in reader.uses(code.body, instances, function.inner_scope):
+            if is_filtered and not _is_array(leaf):
+                continue
             changes = is_mapped or _changes(leaf, evaluator)
-            problem = _problem(at, use, leaf, function, transform, through, changes=changes)
+            problem = _problem(at, use, leaf, function, applied[0].transform.name, through, changes=changes)
             yield problem if changes else replace(problem, fix=_fix(leaf, code, evaluator))
 
 
@@ -213,6 +218,11 @@ def _may_ask(function: Function, candidate: Candidate) -> bool:
 def _may_be_array(leaf: Leaf) -> bool:
     """Whether a leaf may be an array."""
     return any(isinstance(option, Array) for option in options(plain(leaf.value)))
+
+
+def _is_array(leaf: Leaf) -> bool:
+    """Whether a leaf is an array of jax, and nothing else."""
+    return all(isinstance(option, Array) and option.library == "jax" for option in options(plain(leaf.value)))
 
 
 def _changes(leaf: Leaf, evaluator: Evaluator) -> bool:

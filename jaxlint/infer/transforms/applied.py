@@ -143,3 +143,8 @@ def abstracting(applied: Iterable[Applied]) -> list[Applied]:
     """The transformations of JAX itself that trace numbers like arrays."""
     found = [a for a in applied if a.transform.kind in ABSTRACTING and not a.transform.filters]
     return [a for a in found if a.transform.is_of_jax]
+
+
+def tracing_arrays(applied: Iterable[Applied]) -> list[Applied]:
+    """The transformations that compile a function, and trace of what it is given the arrays alone."""
+    return [a for a in applied if a.transform.kind is Kind.JIT and a.transform.filters]

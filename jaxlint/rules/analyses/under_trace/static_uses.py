@@ -41,6 +41,7 @@ from jaxlint.syntax.statements import (
     FunctionDefinition,
     If,
     Statement,
+    Try,
     While,
     blocks,
     expressions,
@@ -224,7 +225,8 @@ class StaticUses:
                 return
             self._own(statement)
             for block in blocks(statement):
-                self._block(block)
+                if not _is_tried(block, statement):
+                    self._block(block)
 
     def _own(self, statement: Statement) -> None:
         match statement:
@@ -376,6 +378,11 @@ class StaticUses:
             self._use(index, INDEX)
         elif kind == "dict":
             self._use(index, KEY)
+
+
+def _is_tried(block: Body, statement: Statement) -> bool:
+    """Whether the code of a block may be meant to fail: something else is done then."""
+    return isinstance(statement, Try) and bool(statement.handlers) and block is statement.body
 
 
 def _place(traced: Expr, used: Expr) -> object:

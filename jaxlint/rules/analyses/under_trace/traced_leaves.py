@@ -25,7 +25,7 @@ from jaxlint.infer.known.values import (
     options,
     plain,
 )
-from jaxlint.infer.transforms.applied import abstracting, rebuilt_parameters
+from jaxlint.infer.transforms.applied import abstracting, rebuilt_parameters, tracing_arrays
 from jaxlint.libraries.arrays import OF_TRAITS, returned_library
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import FunctionSymbol
@@ -106,6 +106,13 @@ def mapped_parameters(code: CodeRead) -> dict[str, Value]:
         rebuilt = rebuilt_parameters(function, applied)
     else:
         rebuilt = applied[0].mapped_parameters(function) if len(applied) == 1 else frozenset()
+    return {name: code.parameters.get(name, UNKNOWN) for name in rebuilt}
+
+
+def filtered_parameters(code: CodeRead) -> dict[str, Value]:
+    """The parameters of a function that is compiled so that the arrays in them are tracers, and nothing else."""
+    function, applied = code.function, tracing_arrays(code.applied)
+    rebuilt = rebuilt_parameters(function, applied) if function is not None and applied else ()
     return {name: code.parameters.get(name, UNKNOWN) for name in rebuilt}
 
 
