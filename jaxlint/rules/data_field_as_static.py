@@ -136,9 +136,9 @@ class DataFieldAsStatic(BodyRule):
 
     ## When not to use it
 
-    Code that asks for the type of a value before is not reported. `jax.grad` alone and `jax.vmap` with `in_axes` are
-    not looked at: they know the values of what they do not differentiate or map. Nor is what is compiled in a module
-    that turns compilation off somewhere (`jax.disable_jit`).
+    Code that asks for the type of a value before is not reported, nor what is tried (`try`, with a handler).
+    `jax.grad` alone and `jax.vmap` with `in_axes` are not looked at: they know the values of what they do not
+    differentiate or map. Nor is what is compiled in a module that turns compilation off somewhere (`jax.disable_jit`).
 
     ## References
 
