@@ -1,0 +1,346 @@
+"""Numbers in static fields that change from step to step: each value is another compilation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from jaxlint.finding import Confidence
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Event, KeywordValue, Replace
+from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
+from jaxlint.libraries.transforms import Kind
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
+from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.fields.stepped import SCALING, moved_at_each_turn
+from jaxlint.rules.analyses.fields.swept import swept_into
+from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Starred,
+    dotted,
+    last_name,
+)
+from jaxlint.syntax.statements import all_parts, parts
+
+#: Field names that mean a counter when typed int. Sizes and limits (`num_steps`, `max_steps`) and `seed` do not.
+COUNTER_NAMES = frozenset(
+    """step epoch iteration counter timestep time_step global_step train_step training_step step_count step_counter
+    epoch_count iteration_count update_count current_step current_epoch""".split()
+)
+#: Words in names of what goes up by any number.
+_COUNTING = frozenset("step steps epoch epochs iteration iterations count counter".split())
+#: Words in names of what goes up now and then, while things are set up or changed on the host: an axis as in
+#: neural-tangents (JAX202 in the ledger), and its kin.
+_RARELY = frozenset(
+    """depth level levels layer layers version revision exponent power order degree rank dim dims ndim size sizes width
+    height capacity resolution stage phase axis axes""".split()
+)
+#: Names of sizes, limits and seeds: they are raised once, while things are set up.
+_SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
+#: Functions that make arrays of other shapes.
+_LENGTHENING = frozenset("pad concatenate append repeat tile vstack hstack stack resize zeros ones full empty".split())
+#: Loops that want a pytree back that has the structure of the one that they gave.
+_CARRYING = frozenset({"jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop"})
+
+_CHANGES, _COUNTS = "is static and changes from step to step", "is static and counts up"
+
+
+class StaticNumber(msgspec.Struct, frozen=True):
+    """A static field that gets another number at each step, and where."""
+
+    at: object
+    cls: PytreeClass
+    field: Field
+    #: What the field does, as a part of the message.
+    what: str
+    confidence: Confidence
+    #: Whether a loop of jax carries it.
+    carried: bool = False
+    #: Whether it is a float that a copy has instead of the one before (JAX209), and no counter (JAX202).
+    is_scheduled: bool = False
+
+
+def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
+    """The numbers that a construction, an update or an assignment puts into static fields at each step."""
+    loops = False
+    if isinstance(event, Construct):
+        cls, values, loops = event.cls.cls, event.arguments, event.in_loop and event.into_jit
+    elif isinstance(event, Replace):
+        cls, values, loops = event.receiver.cls, event.keywords, event.in_loop
+        if event.stays or (event.in_loop and event.stays_until_returned and not _is_compiled(event)):
+            return
+    else:
+        assert isinstance(event, AssignAttribute)
+        cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
+        if event.how not in ("assign", "augment") or (cls.frozen is not False and not event.mutable_copy):
+            return  # a frozen instance is not changed by an assignment
+        loops = event.in_loop
+    for value in values:
+        field = cls.field(value.name)
+        if field is None or field.role is not Role.STATIC or _static_by_value(field, cls):
+            continue
+        if not isinstance(event, AssignAttribute) and not is_kept(field.name, cls):
+            continue
+        if isinstance(event, Replace) and not (event.rebinds or event.into_jit):
+            loops = loops and field.name in COUNTER_NAMES
+        counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
+        counts = counts and _is_repeated(event, field, value.value, evaluator)
+        if counts or (loops and _varies(value.value)):
+            confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
+            is_scheduled = _is_float(value.value) and (counts or not isinstance(event, Construct))
+            what = _CHANGES if _is_float(value.value) else _COUNTS
+            yield StaticNumber(value.at, cls, field, what, confidence, _is_carried(event), is_scheduled)
+
+
+def numbers_made(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]:
+    """The numbers in static fields of what a loop makes anew at each turn, and a compiled function takes."""
+    for construct, cross in made_for_each_turn(code):
+        if not any(applied.transform.kind is Kind.JIT for applied in cross.applied):
+            continue
+        cls = construct.cls.cls
+        for given in construct.arguments:
+            field = cls.field(given.name)
+            if field is None or field.role is not Role.STATIC or _static_by_value(field, cls):
+                continue
+            if _varies(given.value) and is_kept(field.name, cls):
+                what = _CHANGES if _is_float(given.value) else _COUNTS
+                yield StaticNumber(given.at, cls, field, what, Confidence.HIGH)
+
+
+def numbers_moved(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]:
+    """The numbers in static fields that a loop moves at each turn, or goes through, and a compiled function takes."""
+    if not code.events:
+        return
+    yield from _swept(code, evaluator)
+    for moved in moved_at_each_turn(code, evaluator, SCALING):
+        field = moved.cls.field(moved.field)
+        if field is None or field.role is not Role.STATIC or _static_by_value(field, moved.cls):
+            continue
+        if any(applied.transform.kind is Kind.JIT for applied in moved.applied):
+            is_scheduled = plain(evaluator.promises.field(field, moved.cls)) != Scalar("int")
+            at = moved.copy.at
+            yield StaticNumber(at, moved.cls, field, _CHANGES, Confidence.HIGH, is_scheduled=is_scheduled)
+
+
+def _swept(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]:
+    """The floats that a loop over something unknown gives to what it computes with from turn to turn."""
+    for event, given in swept_into(code):
+        cls = event.cls.cls if isinstance(event, Construct) else event.receiver.cls
+        field = cls.field(given.name)
+        if field is None or field.role is not Role.STATIC or _static_by_value(field, cls) or _varies(given.value):
+            continue
+        if plain(evaluator.promises.field(field, cls)) == Scalar("float") and is_kept(field.name, cls):
+            if event.into_jit or is_seen_to_cross(cls, evaluator):
+                is_scheduled = isinstance(event, Replace)
+                yield StaticNumber(given.at, cls, field, _CHANGES, Confidence.MEDIUM, is_scheduled=is_scheduled)
+
+
+def _is_float(value: Value) -> bool:
+    number = plain(value)
+    return isinstance(number, Scalar) and number.kind == "float"
+
+
+def _static_by_value(field: Field, cls: PytreeClass) -> bool:
+    """Whether the field is static only because of its value, in a framework whose objects also live outside of jit."""
+    return cls.framework.is_stateful and not field.metadata
+
+
+def _counts_up(value: Value, field: Field, cls: PytreeClass) -> bool:
+    """Whether the value is the field's own value plus or minus something."""
+    return (
+        isinstance(value, FieldRead)
+        and value.stepped
+        and value.field == field.name
+        and (value.cls in cls.mro or cls in value.cls.mro)
+    )
+
+
+def _is_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the field may hold a number: a string or a tuple that grows is no counter."""
+    value = plain(evaluator.annotations.read(field.annotation, cls)) if field.annotation is not None else UNKNOWN
+    return not isinstance(value, Container) and not (isinstance(value, Scalar) and value.kind in ("str", "bytes"))
+
+
+def _is_repeated(
+    event: Construct | Replace | AssignAttribute, field: Field, value: Value, evaluator: Evaluator
+) -> bool:
+    """Whether the update may run at each step: in a loop, or in a function, if it is not said to go up rarely.
+
+    What is no counter by its name and changes by no stated number may be moved once: `z=self.z + dz`.
+    """
+    if isinstance(event, Construct) and field.name in ("depth", "level", "layer", "index"):
+        return False  # a child of a tree
+    words = field.name.lower().split("_")
+    is_moved = isinstance(value, FieldRead) and value.shifted and _COUNTING.isdisjoint(words)
+    is_size = _SIZES.search(field.name) is not None or not _RARELY.isdisjoint(words)
+    if event.in_loop and not _is_of_another(event) and not (is_moved and is_size):
+        return True
+    if not (event.in_loop or event.place.functions) or _SIZES.search(field.name) or _grows(event):
+        return False
+    if _ends_with_the_call(event, evaluator):
+        return False
+    if not is_moved and _RARELY.isdisjoint(words):
+        return True
+    if _is_handed_down(event, evaluator):
+        return False
+    return _is_compiled(event) or _is_called_compiled(event, evaluator)
+
+
+def _ends_with_the_call(event: Construct | Replace | AssignAttribute, evaluator: Evaluator) -> bool:
+    """Whether only compiled functions of the module count, each on its own, and none of them returns what counts.
+
+    Then each call counts from the same value: the layers that it goes through, say.
+    """
+    module, function = event.place.module, event.place.functions[0]
+    if _is_compiled(event):
+        return len(event.place.functions) == 1 and _compiles_alone(function, module, evaluator)
+    others = evaluator.model.importers(module)
+    if any(function.name in unit.calls for other in others for unit in other.outline.units):
+        return False
+    callers: list[Function] = []
+    for caller in module.outline.functions.values():
+        body = evaluator.calls.body_of(FunctionSymbol(module, caller)) or ()
+        named = [part for part in all_parts(body) if _is_named(part, {function.name})]
+        called = [part for part in all_parts(body) if isinstance(part, Call) and _is_named(part.func, {function.name})]
+        if len(named) > len(called):
+            return False
+        if called:
+            callers.append(caller)
+    applying = (part for one in module.outline.applying for part in parts(one.call))
+    outside = any(_is_named(part, {function.name}) for call in module.outline.module_calls for part in parts(call))
+    if not callers or outside or any(_is_named(part, {function.name}) for part in applying):
+        return False
+    return all(_compiles_alone(caller, module, evaluator) for caller in callers)
+
+
+def _compiles_alone(function: Function, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a function is compiled, and returns nothing but what it computes from attributes."""
+    applied = evaluator.calls.transformed.of(function, module)
+    is_compiled = applied and all(one.transform.kind is Kind.JIT for one in applied)
+    values = function.return_values
+    return bool(is_compiled and values) and all(_is_computed(value, module, evaluator) for value in values)
+
+
+def _is_computed(value: Expr, module: Module, evaluator: Evaluator) -> bool:
+    """Whether an expression is made of attributes, and holds no variable as a whole."""
+    match value:
+        case Attribute():
+            return dotted(value) is not None
+        case Binary(left=left, right=right):
+            return _is_computed(left, module, evaluator) and _is_computed(right, module, evaluator)
+        case Display(items=items):
+            return all(_is_computed(item, module, evaluator) for item in items)
+        case Call(func=func, args=args):
+            is_known = isinstance(evaluator.model.resolver.resolve(func, module), External)
+            return is_known and all(_is_computed(argument.value, module, evaluator) for argument in args)
+    return isinstance(value, Constant)
+
+
+def _is_handed_down(event: Construct | Replace | AssignAttribute, evaluator: Evaluator) -> bool:
+    """Whether the changed copy is an argument of another call and goes nowhere else: settings for a part of a model."""
+    if not isinstance(event, Replace) or event.rebinds or event.into_jit or not event.place.functions:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(event.place.module, event.place.functions[0])) or ()
+    at = place_of(event.call.at)
+    calls = (part for part in all_parts(body) if isinstance(part, Call))
+    return any(isinstance(a.value, Call) and place_of(a.value.at) == at for call in calls for a in call.args)
+
+
+def _is_of_another(event: Construct | Replace | AssignAttribute) -> bool:
+    """Whether each turn of a loop copies another instance, or the same one as before: the variable is not renewed."""
+    if not isinstance(event, Replace) or event.base is None or event.rebinds or event.into_jit:
+        return False
+    return dotted(event.base) is not None
+
+
+def _grows(event: Construct | Replace | AssignAttribute) -> bool:
+    """Whether another field gets a longer tuple, list or array at the same time: that compiles again, too."""
+    if isinstance(event, AssignAttribute):
+        return False
+    for argument in event.call.args:
+        value = argument.value
+        sides = (value.left, value.right) if isinstance(value, Binary) and value.op == "+" else ()
+        starred = isinstance(value, Display) and any(isinstance(item, Starred) for item in value.items)
+        lengthens = isinstance(value, Call) and last_name(value.func) in _LENGTHENING
+        if starred or lengthens or any(isinstance(side, Display) for side in sides):
+            return True
+    return False
+
+
+def _is_compiled(event: Event) -> bool:
+    """Whether a function around the update is transformed."""
+    return any(event.place.applied(function) for function in event.place.functions)
+
+
+def _is_carried(event: Event) -> bool:
+    """Whether a loop of jax that has a carry calls the function around the update at each of its turns."""
+    around = event.place.functions[:1]
+    return any(applied.transform.name in _CARRYING for function in around for applied in event.place.applied(function))
+
+
+def _meets_jax(event: Event, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether instances are seen to go into a transformation, or must hold arrays: records of the host stay there."""
+    return (
+        _is_compiled(event)
+        or is_seen_to_cross(cls, evaluator)
+        or (carries_arrays(cls, evaluator) and not _hands_over_parts(event, cls, evaluator))
+        or _is_called_compiled(event, evaluator)
+    )
+
+
+def _hands_over_parts(event: Event, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the code around the update gives a leaf to a compiled function, as do those that keep the rest outside.
+
+    equinox's filtered transformations take instances as a whole, which is not all seen.
+    """
+    if cls.framework.filters or not event.place.functions:
+        return False
+    module, function = event.place.module, event.place.functions[0]
+    scope, leaves = function.inner_scope, {leaf.name for leaf in cls.leaves or ()}
+    for part in all_parts(evaluator.calls.body_of(FunctionSymbol(module, function)) or ()):
+        if isinstance(part, Call) and any(isinstance(a, Attribute) and a.attr in leaves for a in part.positional):
+            symbol = evaluator.model.resolver.resolve(part.func, module, scope)
+            if isinstance(symbol, FunctionSymbol):
+                applied = evaluator.calls.transformed.of(symbol.declaration, symbol.module)
+                if any(one.transform.kind is Kind.JIT for one in applied):
+                    return True
+    return False
+
+
+def _is_called_compiled(event: Event, evaluator: Evaluator) -> bool:
+    """Whether a function of the module that is transformed calls the one around the update, as far as names tell."""
+    place = event.place
+    module, names = place.module, {function.name for function in place.functions}
+    if any(_is_named(part, names) for applying in module.outline.applying for part in parts(applying.call)):
+        return True
+    for function in module.outline.functions.values():
+        body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+        if any(_is_named(part, names) for part in all_parts(body)) and evaluator.calls.transformed.of(function, module):
+            return True
+    return False
+
+
+def _is_named(expr: Expr, names: Collection[str]) -> bool:
+    """Whether an expression is one of some names, or ends with one of them."""
+    return (isinstance(expr, Name) and expr.id in names) or (isinstance(expr, Attribute) and expr.attr in names)
+
+
+def _varies(value: Value) -> bool:
+    """Whether a value is a number that each turn of a loop changes."""
+    value = plain(value)
+    return isinstance(value, Scalar) and value.kind in ("int", "float") and value.varying

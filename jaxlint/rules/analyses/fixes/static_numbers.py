@@ -1,0 +1,28 @@
+"""What is said of a static field that gets another number at each step."""
+
+from __future__ import annotations
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.project.modules import Module
+from jaxlint.rules.analyses.fields.static_numbers import StaticNumber
+from jaxlint.rules.analyses.fixes.roles import make_leaf, unmarking_help
+from jaxlint.rules.base import Problem
+
+
+def problem_of(number: StaticNumber, module: Module, evaluator: Evaluator) -> Problem:
+    """The problem that a static number is, with the fix that makes a leaf of it where a module declares the class."""
+    consequence = "every new value recompiles"
+    reason = "the value of a static field is part of the key under which jit keeps a compiled function"
+    if number.carried:
+        consequence = "a loop of jax that carries it raises TypeError (another pytree structure)"
+        reason = "the value of a static field is part of the structure of the pytree, which such a loop must keep"
+    field, cls = number.field, number.cls
+    return Problem(
+        at=number.at,
+        message=f"field `{field.name}` of `{cls.name}` {number.what}: {consequence}; make it a data field",
+        reason=reason,
+        help=f"{unmarking_help(field, cls)}: {'a' if number.is_scheduled else 'an int'} leaf makes one trace",
+        confidence=number.confidence,
+        subject=f"{cls.module.path}::{field.owner.declaration.qualname}.{field.name}",
+        fix=make_leaf(field, cls, module, evaluator.model),
+    )
