@@ -18,7 +18,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
 from jaxlint.rules.analyses.fields.keeping import is_kept
-from jaxlint.rules.analyses.fields.stepped import SCALING, moved_at_each_turn
+from jaxlint.rules.analyses.fields.stepped import SCALING, Moved, moved_at_each_turn
 from jaxlint.rules.analyses.fields.swept import swept_into
 from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
 from jaxlint.symbols.outline import Function
@@ -127,14 +127,22 @@ def numbers_moved(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber
     if not code.events:
         return
     yield from _swept(code, evaluator)
-    for moved in moved_at_each_turn(code, evaluator, SCALING):
+    for moved in moved_at_each_turn(code, evaluator, SCALING, sets=True):
         field = moved.cls.field(moved.field)
         if field is None or field.role is not Role.STATIC or _static_by_value(field, moved.cls):
+            continue
+        if _is_put(moved, code, evaluator):
             continue
         if any(applied.transform.kind is Kind.JIT for applied in moved.applied):
             is_scheduled = plain(evaluator.promises.field(field, moved.cls)) != Scalar("int")
             at = moved.copy.at
             yield StaticNumber(at, moved.cls, field, _CHANGES, Confidence.HIGH, is_scheduled=is_scheduled)
+
+
+def _is_put(moved: Moved, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether the number is put into the field where the loop stands, which is told as an event."""
+    events = (e for e in code.events if isinstance(e, (Construct, Replace)) and e.call.at is moved.copy.at)
+    return any(number.field.name == moved.field for event in events for number in numbers_put(event, evaluator))
 
 
 def _swept(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
@@ -25,6 +26,7 @@ from jaxlint.syntax.expressions import (
     Expr,
     Lambda,
     Name,
+    Subscript,
     dotted,
     is_number,
     items_of,
@@ -40,6 +42,7 @@ from jaxlint.syntax.statements import (
     bound_once,
     looked_up,
     own_parts,
+    parts,
     walk,
 )
 
@@ -75,8 +78,9 @@ def moved_at_each_turn(
     """
     crosses = {id(e.at): e for e in code.events if isinstance(e, Cross)}
     for loop in (s for s in code.statements if isinstance(s, (For, While))) if crosses else ():
-        copied = [bound for s in loop.body if (bound := _rebound(s)) is not None]
-        taking = _passed(loop, {name for name, _ in copied}, crosses) if copied else {}
+        once = bound_once(loop.body)
+        copied = [(n, step) for s in loop.body for n, call in _rebound(s) for step in _in_steps(call, n, once)]
+        taking = _passed(loop, copied, crosses) if copied else {}
         updated = {name for name, call in copied if sets and last_name(call.func) in _UPDATING}
         if updated:
             taking = _said(loop, updated, code, evaluator) | taking
@@ -93,23 +97,48 @@ def moved_at_each_turn(
                     yield Moved(copy, applied, held.cls, field)
 
 
-def _rebound(statement: Statement) -> tuple[str, Call] | None:
+def _rebound(statement: Statement) -> Iterator[tuple[str, Call]]:
     """The variable that a statement binds to what a call gives, and nothing else."""
     match statement:
         case Assign(targets=(Name(id=name),), value=Call() as call):
-            return name, call
-    return None
+            yield name, call
 
 
-def _passed(loop: For | While, names: set[str], crosses: dict[int, Cross]) -> dict[str, _Taken]:
+def _in_steps(call: Call, name: str, once: Mapping[str, Expr]) -> Iterator[Call]:
+    """A call of what others make of a variable, as if that were bound to it: `cool(step(s))` is `step(s)`, `cool(s)`.
+
+    What has another name in between, or is an item of what a call gives, is looked up.
+    """
+    for operand in (call.func.value if isinstance(call.func, Attribute) else None, *call.positional[:1]):
+        made = None if operand is None or dotted(operand) == name else looked_up(operand, once)
+        while isinstance(made, Subscript):
+            made = made.value
+        steps = list(_in_steps(made, name, once)) if isinstance(made, Call) else []
+        if steps and operand is not None:
+            yield from steps
+            yield _with_operand(call, operand, Name(operand.at, name))
+            return
+    if any(isinstance(part, Name) and part.id == name for part in parts(call)):
+        yield call
+
+
+def _with_operand(call: Call, operand: Expr, given: Expr) -> Call:
+    """A call with something else in the place of what it is called on, or of its first argument."""
+    if isinstance(call.func, Attribute) and call.func.value is operand:
+        return replace(call, func=replace(call.func, value=given))
+    return replace(call, args=tuple(replace(a, value=given) if a.value is operand else a for a in call.args))
+
+
+def _passed(loop: For | While, copied: Sequence[tuple[str, Call]], crosses: dict[int, Cross]) -> dict[str, _Taken]:
     """What transforms the functions that a loop passes some variables to, and what these hold."""
     found: dict[str, _Taken] = {}
-    for statement in walk(loop.body, nested=False):
-        for part in own_parts(statement):
-            for argument in part.args if isinstance(part, Call) else ():
-                cross = crosses.get(id(argument.at))
-                if cross is not None and isinstance(argument.value, Name) and argument.value.id in names:
-                    found.setdefault(argument.value.id, (cross.applied, cross.value))
+    names = {name for name, _ in copied}
+    calls = [part for s in walk(loop.body, nested=False) for part in own_parts(s) if isinstance(part, Call)]
+    for call in (*calls, *(step for _, step in copied)):
+        for argument in call.args:
+            cross = crosses.get(id(argument.at))
+            if cross is not None and isinstance(argument.value, Name) and argument.value.id in names:
+                found.setdefault(argument.value.id, (cross.applied, cross.value))
     return found
 
 
