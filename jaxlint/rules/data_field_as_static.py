@@ -226,8 +226,8 @@ def _is_array(leaf: Leaf) -> bool:
 
 
 def _changes(leaf: Leaf, evaluator: Evaluator) -> bool:
-    """Whether a field has other values all the time, so that it is no static one: an array, or what updates set."""
-    return _may_be_array(leaf) or is_updated(leaf.field, leaf.cls, evaluator)
+    """Whether a field has other values all the time, so that it is no static one: an array, or what is computed."""
+    return leaf.is_given or _may_be_array(leaf) or is_updated(leaf.field, leaf.cls, evaluator)
 
 
 def _fix(leaf: Leaf, code: CodeRead, evaluator: Evaluator) -> Proposal | None:

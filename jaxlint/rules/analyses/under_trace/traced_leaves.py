@@ -11,7 +11,7 @@ import msgspec
 from jaxlint.infer.bodies.contents import contents_of
 from jaxlint.infer.bodies.slots import Binding, bindings_in, held_at, slot_of
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.evaluating.events import CodeRead, Construct
 from jaxlint.infer.evaluating.points import value_at
 from jaxlint.infer.known.values import (
     UNKNOWN,
@@ -78,6 +78,8 @@ class Leaf(msgspec.Struct, frozen=True):
     cls: PytreeClass
     field: Field
     value: Value
+    #: Whether the body has made the instance, and given it what is computed from a leaf.
+    is_given: bool = False
 
 
 def traced_parameters(code: CodeRead) -> Mapping[str, Value]:
@@ -373,19 +375,41 @@ class TracedLeaves:
                 return self._leaf(self._aliases[name], depth + 1)
             case Attribute(value=held, attr=attr):
                 owner = self._traced(held, depth + 1)
-                if owner is None or attr in owner.replaced or attr in self._set:
+                cls = self._made_with_tracer(held, attr) if owner is None else owner.value.cls
+                if cls is None or (owner is not None and attr in owner.replaced) or attr in self._set:
                     return None
-                cls, field = owner.value.cls, owner.value.cls.field(attr)
+                field = cls.field(attr)
                 if field is None:
                     return self._computed(expr, depth)
                 if field.role is not Role.LEAF or field.annotation is None:
                     return None
                 if static_marker(field, self._evaluator.model) is not None or cls.binds(attr):
                     return None  # JAX203's, or an attribute of the class
-                return Leaf(cls, field, self._evaluator.promises.field(field, cls))
+                return Leaf(cls, field, self._evaluator.promises.field(field, cls), is_given=owner is None)
             case Call(func=Attribute(), args=()):
                 return self._computed(expr, depth)
         return None
+
+    @cached_property
+    def _made(self) -> Mapping[int, Construct]:
+        """What the body makes instances with, by the identity of the calls."""
+        events = () if self._code is None else self._code.events
+        return {id(event.call): event for event in events if isinstance(event, Construct)}
+
+    def _made_with_tracer(self, expr: Expr, name: str) -> PytreeClass | None:
+        """The class of an instance that the body makes, if a field is given what is computed from a traced number."""
+        if not self._made:
+            return None
+        made = self._made.get(id(self._aliases.get(expr.id, expr) if isinstance(expr, Name) else expr))
+        if made is None or self._name_of is None:
+            return None
+        cls, field = made.cls.cls, made.cls.cls.field(name)
+        if field is None or field.is_converted or cls.custom_init() is not None or cls.method("__post_init__"):
+            return None  # which may hold something else
+        at = next((value.at for value in made.arguments if value.name == name), None)
+        given = next((a.value for a in made.call.args if a.at is at and not a.star), None)
+        origins = Origins(self.is_number, self._name_of, self._aliases)
+        return None if given is None or origins.of(given) is None else cls
 
     def _method(self, cls: PytreeClass, name: str) -> FunctionSymbol | None:
         """A method of a class that no decorator makes something else of."""
