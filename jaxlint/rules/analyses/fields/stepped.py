@@ -189,7 +189,7 @@ class Copies:
         yield from self._moved(copy, name, module, code.scope, frozenset())
         made = self._made_by(copy, name, code)
         if made is not None:
-            numbers = frozenset(parameter for parameter, value in made.given.items() if is_number(value))
+            numbers = frozenset(name for name, value in made.given.items() if self._is_number(value, code))
             if binds(made.body, {made.base, *numbers}):
                 return
             returned = [
@@ -197,6 +197,13 @@ class Copies:
                 for value in made.returned
             ]
             yield from sorted(set.intersection(*returned) if returned else ())
+
+    def _is_number(self, expr: Expr, code: CodeRead) -> bool:
+        """Whether an expression certainly is a number: written out, or a variable that is said to hold one."""
+        if is_number(expr):
+            return True
+        held = plain(value_at(expr, code, self.evaluator)) if isinstance(expr, Name) else UNKNOWN
+        return isinstance(held, Scalar) and held.kind in ("int", "float")
 
     def set_in_turn(self, copy: Call, name: str, code: CodeRead) -> Iterator[str]:
         """The fields that such a copy is given another number for in each turn of the loop around."""
