@@ -282,7 +282,9 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         if function.returns is not None:  # other modules see no more of it (`jaxlint.symbols.bodies`)
             certain = of_jax(result)
             return result if certain == result or not self._jitted(func, function) else certain
-        if not isinstance(result, (UnknownValue, Container)) or is_informative(result) or call.has_star or not values:
+        if is_informative(result):
+            return of_jax(result) if self._jitted(func, function) else result
+        if not isinstance(result, (UnknownValue, Container)) or call.has_star or not values:
             return result
         applied = self._jitted(func, function)
         if not applied or any(a.static_argnums != () or a.static_argnames != () for a in applied):

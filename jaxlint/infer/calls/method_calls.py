@@ -32,6 +32,7 @@ from jaxlint.infer.known.values import (
     filled,
     join,
     joined,
+    of_jax,
     plain,
     without_none,
 )
@@ -164,7 +165,7 @@ class MethodCalls:
                 return UNKNOWN if call.keyword("keep_selected") or call.keyword("and_select") else receiver.tree
             return receiver if name in SELECTION_CHOICES else UNKNOWN
         if isinstance(receiver, Indexed):
-            return receiver.array if receiver.applied and name in arrays.AT_METHODS else UNKNOWN
+            return of_jax(receiver.array) if receiver.applied and name in arrays.AT_METHODS else UNKNOWN
         if isinstance(receiver, Array):
             return self._array_method(receiver, name, call)
         if isinstance(receiver, Container):

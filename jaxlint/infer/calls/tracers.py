@@ -79,7 +79,7 @@ def handed_on(func: Method | Symbolic, call: Call, values: Values, returned: Val
             elif name.startswith(_HANDING_ON):
                 return returned
     if not isinstance(copied, Instance) or copied.traced is None or call.has_star:
-        return marked(returned, traced=False)
+        return _as_made(marked(returned, traced=False))
     original = dotted(
         call.func.value if isinstance(func, Method) and isinstance(call.func, Attribute) else call.args[0].value
     )
@@ -91,6 +91,11 @@ def handed_on(func: Method | Symbolic, call: Call, values: Values, returned: Val
         and not (_is_number(plain(value)) and _computes_with(argument.value, original, copied))
     }
     return replace(returned, traced=copied.traced | anew) if isinstance(returned, Instance) else returned
+
+
+def _as_made(value: Value) -> Value:
+    """What a function of a library has made of what a compiled one returned: arrays of numpy may be in it."""
+    return replace(value, compiled=False) if isinstance(value, Instance) and value.compiled else value
 
 
 def _is_of_jax(value: Value) -> bool:

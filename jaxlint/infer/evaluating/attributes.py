@@ -34,6 +34,7 @@ from jaxlint.infer.known.values import (
     joined,
     marked,
     of_any_library,
+    of_jax,
     plain,
     without_none,
 )
@@ -146,6 +147,8 @@ class Attributes:
                 return known
             if receiver.traced is not None and field.role is Role.LEAF and attr not in receiver.traced:
                 value = marked(value, traced=True)
+            elif receiver.compiled and field.role is Role.LEAF:
+                value = of_jax(value)
             elif receiver.refilled or not cls.is_pytree:  # with a numpy array, perhaps
                 value = of_any_library(value)
             return FieldRead(value, cls, attr) if field.role is Role.STATIC else value

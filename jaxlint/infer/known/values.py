@@ -59,6 +59,8 @@ class Instance(msgspec.Struct, frozen=True):
     #: Where the leaves are tracers, as a transformed function was given it, or what it is a part or a copy of: the
     #: fields that the copy was given something else for.
     traced: frozenset[str] | None = None
+    #: Whether a compiled function has returned it, so that its arrays are arrays of jax.
+    compiled: bool = False
 
 
 class ClassObject(msgspec.Struct, frozen=True):
@@ -241,7 +243,8 @@ def join(a: Value, b: Value) -> Value:
 def _join_instances(a: Instance, b: Instance, cls: PytreeClass, exact: bool = False) -> Instance:
     held = a.held if a.held == b.held else ()
     traced = None if a.traced is None or b.traced is None else a.traced | b.traced
-    return Instance(cls, exact, a.refilled or b.refilled, a.declared or b.declared, held, traced)
+    compiled = a.compiled and b.compiled
+    return Instance(cls, exact, a.refilled or b.refilled, a.declared or b.declared, held, traced, compiled)
 
 
 def _join_containers(a: Container, b: Container) -> Value:
@@ -330,6 +333,8 @@ def of_jax(value: Value) -> Value:
     match value:
         case Array(single=single, declared=True):
             return Array("jax", single)
+        case Instance(cls=cls):
+            return replace(value, compiled=cls.is_pytree)
         case Container(kind=kind, items=items, element=element, keys=keys, declared=declared):
             held = None if items is None else tuple(map(of_jax, items))
             return Container(kind, held, of_jax(element), keys, declared)
@@ -379,7 +384,9 @@ def slice_of(value: Value) -> Value:
 
 def filled(tree: Value) -> Value:
     """A tree of which only the structure is known."""
-    return replace(tree, refilled=True, traced=None) if isinstance(tree, Instance) and tree.cls.is_pytree else UNKNOWN
+    if isinstance(tree, Instance) and tree.cls.is_pytree:
+        return replace(tree, refilled=True, traced=None, compiled=False)
+    return UNKNOWN
 
 
 def traced(value: Value) -> Value:
