@@ -113,7 +113,8 @@ def _in_steps(call: Call, name: str, once: Mapping[str, Expr]) -> Iterator[Call]
         made = None if operand is None or dotted(operand) == name else looked_up(operand, once)
         while isinstance(made, Subscript):
             made = made.value
-        steps = list(_in_steps(made, name, once)) if isinstance(made, Call) else []
+        others = {one: value for one, value in once.items() if value is not made}  # a turn may go round
+        steps = list(_in_steps(made, name, others)) if isinstance(made, Call) else []
         if steps and operand is not None:
             yield from steps
             yield _with_operand(call, operand, Name(operand.at, name))
