@@ -28,9 +28,12 @@ ARRAY_TYPES: dict[str, str] = {
     "chex.ArraySharded": "jax",
     "chex.ArrayBatched": "jax",
     "chex.PRNGKey": "jax",
+    "chex.Numeric": "array",
     "chex.ArrayDType": "",
     "jaxtyping.Array": "jax",
     "jaxtyping.ArrayLike": "array",
+    "jaxtyping.Scalar": "jax",
+    "jaxtyping.ScalarLike": "array",
     "jaxtyping.PRNGKeyArray": "jax",
     "flax.typing.Array": "array",
     "flax.typing.PRNGKey": "jax",
@@ -49,7 +52,9 @@ ARRAY_TYPES: dict[str, str] = {
 ARRAY_TYPES = {name: library for name, library in ARRAY_TYPES.items() if library}
 
 #: Those of them that a number fits, too.
-NUMBERS_TOO = frozenset({"jax.typing.ArrayLike", "numpy.typing.ArrayLike", "jaxtyping.ArrayLike"})
+NUMBERS_TOO = frozenset(
+    {"jax.typing.ArrayLike", "numpy.typing.ArrayLike", "jaxtyping.ArrayLike", "jaxtyping.ScalarLike", "chex.Numeric"}
+)
 
 #: jaxtyping's dtype classes: `Float[Array, "n 3"]`.
 JAXTYPING_DTYPES = frozenset(

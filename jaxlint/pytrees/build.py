@@ -61,7 +61,6 @@ _KNOWN = frozenset(
         *UPDATE_FUNCTIONS,
         SELECT,
         "flax.nnx.Static",
-        "chex.Numeric",
         "flax.core.FrozenDict",
         # whatever an installed package makes of them
         *ARRAY_TYPES,

@@ -8,11 +8,12 @@ from functools import partial
 import msgspec
 
 from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.infer.known.values import UNKNOWN, Instance, UnknownValue, Value, plain
 from jaxlint.libraries.standard import NEVER_TWICE, PUTTING
-from jaxlint.libraries.transforms import TRANSFORMS
+from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -144,6 +145,16 @@ class FreshStaticObject(BodyRule, ClassRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Loops that call compiled functions, and functions of other modules which make instances."""
+        unit, module, given = candidate.unit, candidate.module, candidate.given
+        if unit.calls.isdisjoint(LAST_NAMES | given.model.project_index.transformed_names):
+            return False
+        if unit.calls.isdisjoint(given.makers_imported(module)):
+            return False
+        return any(" for " in f" {row}" for row in module.source.lines[unit.first - 1 : unit.last])
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what makes the defaults of the class's own static fields."""

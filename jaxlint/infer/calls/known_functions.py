@@ -47,6 +47,7 @@ from jaxlint.pytrees.model import Placed
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, UPDATE_FUNCTIONS
 from jaxlint.syntax.expressions import (
     Argument,
+    Attribute,
     Call,
     Constant,
     Display,
@@ -252,7 +253,10 @@ class KnownFunctions:
             literal = attr.value if isinstance(attr, Constant) and isinstance(attr.value, str) else ""
             how = "setattr" if name == "setattr" else "delete"
             value = values[2] if len(values) > 2 else UNKNOWN
-            self.notes.assign_attribute(call.at, call.args[0].value, values[0], literal, how, value, env)
+            held = call.args[0].value
+            self.notes.assign_attribute(call.at, held, values[0], literal, how, value, env)
+            if isinstance(held, Attribute):
+                self.evaluator.calls.mutate(call.at, held, values[0], "attribute", value, env)
             return Scalar("NoneType")
         if name == "getattr" and len(call.args) >= 2:
             attr = call.args[1].value

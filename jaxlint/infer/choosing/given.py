@@ -10,13 +10,13 @@ from jaxlint.infer.known.annotations import AnnotationReader
 from jaxlint.infer.known.values import Array, Choice, Container, Instance, Value, plain
 from jaxlint.infer.transforms.calling import calls_one_of
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ModuleSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.symbols.outline import Function, SelfAssignment, Unit
+from jaxlint.symbols.outline import Function, Import, SelfAssignment, Unit
 from jaxlint.syntax.ast_expressions import parse_annotation
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript
 from jaxlint.syntax.statements import parts
@@ -39,6 +39,7 @@ class GivenClasses:
         self._from_outside: dict[tuple[str, str], frozenset[str]] = {}
         #: The functions of the module asked for last that are annotated to return something, by their names.
         self._makers: tuple[str, dict[str, list[Function]]] = ("", {})
+        self._imported: tuple[str, frozenset[str]] = ("", frozenset())
 
     def takes(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
         """Whether a function takes an instance of a class of some kind, by its annotations or as `self`."""
@@ -126,6 +127,22 @@ class GivenClasses:
         held = "|".join(sorted({name for names in bound for name in names.replace(",", " ").split()}))
         given = rf"(?:{called})\(" + (rf"|(?:{held})\s*[,)\]]" if held else "")
         return re.search(rf"{_CHOOSES}(?:[^=]|[=<>!]=){{0,300}}?(?<![\w.])(?:{given})", rows) is not None
+
+    def makers_imported(self, module: Module) -> frozenset[str]:
+        """The names under which a module may call functions of others that make instances of pytree classes."""
+        if self._imported[0] != module.path:
+            makes, found = self.model.project_index.pytree_class_names, set[str]()
+            for name, bindings in module.outline.module_scope.bindings.items() if makes else ():
+                if any(type(binding) is Import for binding in bindings):
+                    match self.model.resolver.follow(self.model.resolver.resolve_name(name, module)):
+                        case FunctionSymbol() as symbol if not is_stub(symbol.module) and calls_one_of(makes, symbol):
+                            found.add(name)
+                        case ModuleSymbol(module=other) if not is_stub(other):
+                            functions = other.outline.functions.values()
+                            outer = (f for f in functions if f.owner is None and not f.scope)
+                            found.update(f.name for f in outer if calls_one_of(makes, FunctionSymbol(other, f)))
+            self._imported = module.path, frozenset(found)
+        return self._imported[1]
 
     def _names(
         self, annotation: Expr | None, function: Function, module: Module, holds: Callable[[PytreeClass], bool]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from jaxlint.infer.evaluating.events import CodeRead, Construct, KeywordValue, Replace
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name, last_name
 from jaxlint.syntax.statements import (
     Assign,
     Body,
@@ -18,7 +18,11 @@ from jaxlint.syntax.statements import (
     blocks,
     parts,
     target_names,
+    walk,
 )
+
+#: Functions that make as many numbers as they are told to.
+_COUNTED = frozenset({"range", "arange", "linspace", "geomspace", "logspace"})
 
 
 def swept_into(code: CodeRead) -> Iterator[tuple[Construct | Replace, KeywordValue]]:
@@ -44,7 +48,8 @@ def swept_into(code: CodeRead) -> Iterator[tuple[Construct | Replace, KeywordVal
 def _fed_back(loop: For, made: dict[int, Construct | Replace]) -> Iterator[Construct | Replace]:
     """What a loop makes and gives to a call beside, or as, the variable to which the result is bound.
 
-    What an inner loop calls again and again with the same instance is worth its compilation.
+    What an inner loop calls again and again with the same instance is worth its compilation, unless that goes through
+    all epochs: then it is trained on while the value changes.
     """
     assigned = [s for s in _once_a_turn(loop.body) if isinstance(s, Assign) and isinstance(s.value, Call)]
     held = defaultdict[str, list[Construct | Replace]](list)
@@ -52,7 +57,7 @@ def _fed_back(loop: For, made: dict[int, Construct | Replace]) -> Iterator[Const
         if id(statement.value) in made:
             for name in (name for target in statement.targets for name in target_names(target)):
                 held[name].append(made[id(statement.value)])
-    found: dict[int, Construct | Replace] = {}
+    found: dict[int, Construct | Replace] = {id(event): event for event in _trained_on(loop, assigned, made)}
     for statement in assigned:
         call = statement.value
         assert isinstance(call, Call)
@@ -68,13 +73,40 @@ def _fed_back(loop: For, made: dict[int, Construct | Replace]) -> Iterator[Const
     yield from found.values()
 
 
+def _trained_on(loop: For, assigned: Sequence[Assign], made: dict[int, Construct | Replace]) -> Iterator[Replace]:
+    """The updates of a variable that an inner loop binds to what a call makes of it, and that nothing resets."""
+    once = set(map(id, assigned))
+    for statement in assigned if _is_counted(loop.iterable) else ():
+        event = made.get(id(statement.value))
+        if not isinstance(event, Replace) or not isinstance(event.base, Name) or not event.rebinds:
+            continue
+        bound = [s for s in walk(loop.body, nested=False) if isinstance(s, Assign) and _binds(s, event.base.id)]
+        steps = (s for s in bound if isinstance(s.value, Call) and id(s) not in once)
+        if next(steps, None) is not None and all(_reads(s.value, event.base.id) for s in bound):
+            yield event
+
+
+def _is_counted(iterable: Expr) -> bool:
+    """Whether a loop goes through as many numbers as it is told to: a list may hold a few stages."""
+    if not isinstance(iterable, Call):
+        return False
+    return last_name(iterable.func) in _COUNTED or any(map(_is_counted, iterable.positional))
+
+
 def _goes_on(event: Construct | Replace, bound: set[str], assigned: Sequence[Assign]) -> bool:
     """Whether an update goes into a compiled function, and its variable is bound to the result, and to nothing else."""
     base = event.base if isinstance(event, Replace) and event.into_jit else None
     if not isinstance(base, Name) or base.id not in bound:
         return False
-    anew = (s.value for s in assigned if any(base.id in target_names(target) for target in s.targets))
-    return all(any(isinstance(part, Name) and part.id == base.id for part in parts(value)) for value in anew)
+    return all(_reads(s.value, base.id) for s in assigned if _binds(s, base.id))
+
+
+def _binds(statement: Assign, name: str) -> bool:
+    return any(name in target_names(target) for target in statement.targets)
+
+
+def _reads(value: Expr, name: str) -> bool:
+    return any(isinstance(part, Name) and part.id == name for part in parts(value))
 
 
 def _once_a_turn(body: Body) -> Iterator[Statement]:
