@@ -9,7 +9,7 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.calls.transformed_classes import traced_by
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Construct, Cross, Event
-from jaxlint.infer.known.values import NONE, UNKNOWN, Container
+from jaxlint.infer.known.values import NONE, UNKNOWN, Choice, Container, Scalar, Value, plain, without_none
 from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
@@ -23,7 +23,7 @@ from jaxlint.rules.analyses.fixes.roles import make_static, marking_help
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving, is_given
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Name
+from jaxlint.syntax.expressions import Call, Conditional, Expr, Name
 
 #: What `init` of these returns has a name of its own, which says more than an annotation that names the whole.
 _INITIALIZED = {"an optimizer": "state", "a linen module": "params"}
@@ -88,7 +88,8 @@ class NonArrayDataField(ClassRule, EventRule):
     fields: keep the value elsewhere. In equinox a field for functions is usual: `eqx.filter_jit` and kin hold it
     static, so that only classes are reported that go into a transformation of JAX itself. What a field for functions
     holds may be a pytree that can be called (a module, a `jax.tree_util.Partial`): such a field is reported if its
-    default is a plain function, or one is put into it, by a constructor that is written by hand, too.
+    default is a plain function, or one is put into it, by a constructor that is written by hand, too. So is a field for
+    a string or None if a string is put into it.
 
     ## Fix safety
 
@@ -128,6 +129,7 @@ class NonArrayDataField(ClassRule, EventRule):
         """Look at an argument of a transformed function, or at what a constructor is given."""
         if isinstance(event, Construct):
             yield from _plain_functions(event, evaluator)
+            yield from _given_text(event, evaluator)
             yield from self._stacked_fields(event, evaluator)
             return
         assert isinstance(event, Cross)
@@ -190,6 +192,45 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
         what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else FUNCTION
         fix = _marking(field, cls, event.place.module, traced, evaluator)
         yield _problem(field.at if here else argument.at, cls, field, what, _consequence(traced), fix)
+
+
+def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
+    """The fields for a text or None to which an instance of a class that crosses is given a text."""
+    cls = event.cls.cls
+    leaves = ((argument, cls.field(argument.name)) for argument in event.arguments if _is_text(argument.value))
+    given = [(argument, field) for argument, field in leaves if field is not None and field.role is Role.LEAF]
+    traced = (evaluator.traced.of(cls) or _stacking(cls, evaluator)) if given else None
+    if traced is None or _is_kept_out(event, evaluator):
+        return
+    exprs = {id(a.at): a.value for a in event.call.args}
+    for argument, field in given:
+        if not _may_be_text_or_none(field, cls, evaluator) or is_given(_OTHERS, field, cls, evaluator):
+            continue
+        if not is_kept(field.name, cls) or static_marker(field, evaluator.model) is not None:
+            continue
+        if isinstance(plain(argument.value), Choice) and _is_passed_on(exprs.get(id(argument.at)), event):
+            continue  # perhaps everybody passes None
+        here = field.owner.module is event.place.module
+        fix = _marking(field, cls, event.place.module, traced, evaluator)
+        yield _problem(field.at if here else argument.at, cls, field, "a str", _consequence(traced), fix)
+
+
+def _may_be_text_or_none(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a field is for a text or None: by its annotation, or by the default that an annotation leaves out."""
+    declared = UNKNOWN if field.annotation is None else plain(evaluator.annotations.read(field.annotation, cls))
+    default = UNKNOWN if field.default is None else evaluator.static(field.default)
+    return _is_text(declared) and (isinstance(declared, Choice) or default == NONE)
+
+
+def _is_text(value: Value) -> bool:
+    """Whether a value is a text, or one or None."""
+    return without_none(plain(value)) == Scalar("str")
+
+
+def _is_passed_on(expr: Expr | None, event: Construct) -> bool:
+    """Whether an expression is a parameter, or an attribute of something."""
+    parameters = {parameter.name for function in event.place.functions for parameter in function.parameters}
+    return not isinstance(expr, (Name, Conditional)) or (isinstance(expr, Name) and expr.id in parameters)
 
 
 def _others_hold_pytrees(field: Field, event: Construct, evaluator: Evaluator) -> bool:
