@@ -8,11 +8,13 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
+from jaxlint.infer.known.values import Instance, plain
 from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.rules.analyses.fields.growing import Grown, grown_in_loops, made_longer
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.fields.growing import Grown, grown_carry, grown_in_loops, made_longer
 from jaxlint.rules.analyses.under_trace.carried import PARAMETERS, Change, changes
 from jaxlint.rules.analyses.under_trace.forms import NOTHING, Difference, Fixed, Form, Held, Leaf, State, described
 from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, traced_parameters
@@ -158,16 +160,20 @@ class ChangingStructure(BodyRule):
 def _growing(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """The fields of a traced argument that are given more than they had, in an instance that is returned."""
     function = code.function
-    updates = [e for e in code.events if isinstance(e, Replace) and e.base is not None]
-    if function is None or not updates:
+    if function is None:
         return
     loops = [a for a in code.applied if a.transform.kind is Kind.LOOP and a.transform.name in _CARRIES]
     positional = function.positional
     carried = {positional[_CARRIES[a.transform.name]] for a in loops if len(positional) > _CARRIES[a.transform.name]}
     if not carried:
         return
-    traced = traced_parameters(code)
-    leaves = TracedLeaves({name: value for name, value in traced.items() if name in carried}, code.body, evaluator)
+    given = {name: value for name, value in traced_parameters(code).items() if name in carried}
+    updates = [e for e in code.events if isinstance(e, Replace) and e.base is not None]
+    for name, value in given.items():
+        if isinstance(instance := plain(value), Instance):
+            for grown in grown_carry(code, name, instance.cls, evaluator):
+                yield _carried(grown.at, grown.fields, grown.cls, grown.function, loops[0].transform.name)
+    leaves = TracedLeaves(given, code.body, evaluator)
     for update in updates:
         if not _is_returned(update.call, code.statements):
             continue
@@ -177,17 +183,24 @@ def _growing(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
             grown = None if expr is None else made_longer(expr)
             leaf = None if grown is None else leaves.leaf(grown)
             if leaf is not None and field is not None and leaf.field.name == field.name and field.role is Role.LEAF:
-                way_out = "make it as large as it will be, and set its items with `.at[i].set(...)`"
-                yield Problem(
-                    at=keyword.at,
-                    message=(
-                        f"field `{field.name}` of `{leaf.cls.name}` grows in `{function.name}`, and"
-                        f" `{loops[0].transform.name}` carries it: the carry comes out with another structure or shape"
-                        f" (TypeError); {way_out}"
-                    ),
-                    reason="the carry of a loop must keep its structure and its shapes",
-                    help=way_out,
-                )
+                yield _carried(keyword.at, (field.name,), leaf.cls, function.name, loops[0].transform.name)
+
+
+def _carried(at: object, fields: tuple[str, ...], cls: PytreeClass, function: str, transform: str) -> Problem:
+    """The problem of fields of a carry that get longer in a function."""
+    names, way_out = " and ".join(f"`{name}`" for name in fields), "set items of arrays of a fixed size instead"
+    what = f"fields {names} of `{cls.name}` grow" if len(fields) > 1 else f"field {names} of `{cls.name}` grows"
+    if len(fields) == 1:
+        way_out = "make it as large as it will be, and set its items with `.at[i].set(...)`"
+    return Problem(
+        at=at,
+        message=(
+            f"{what} in `{function}`, and `{transform}` carries it: the carry comes out with another structure or shape"
+            f" (TypeError); {way_out}"
+        ),
+        reason="the carry of a loop must keep its structure and its shapes",
+        help=way_out,
+    )
 
 
 def _grown_problem(grown: Grown) -> Problem:

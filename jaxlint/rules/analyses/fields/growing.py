@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -10,9 +10,11 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
 from jaxlint.infer.known.values import Instance, plain
 from jaxlint.libraries.transforms import Kind
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.fields.moving import binds
 from jaxlint.rules.analyses.fields.stepped import Copies
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Name, Starred, dotted, last_name
 from jaxlint.syntax.statements import Assign, For, Return, While, bound_once, looked_up, target_names, walk
@@ -76,6 +78,25 @@ def grown_in_loops(code: CodeRead, evaluator: Evaluator) -> Iterator[Grown]:
                         yield Grown(call.at, held.cls, fields, cross.function.name)
 
 
+def grown_carry(code: CodeRead, parameter: str, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Grown]:
+    """The fields of the carry of a loop that a function makes longer which the function of the loop calls for it.
+
+    The carry comes first in what a scan's function returns, and is all that others return.
+    """
+    bound, growth = bound_once(code.body), _Growth(cls, evaluator)
+    found: list[tuple[Call, set[str]]] = []
+    for value in (s.value for s in walk(code.body, nested=False) if isinstance(s, Return)):
+        first = value.items[0] if isinstance(value, Display) and value.kind == "tuple" and value.items else value
+        call = None if first is None else looked_up(first, bound)
+        if not isinstance(call, Call) or (call is not bound.get(parameter) and binds(code.body, {parameter})):
+            return
+        found.append((call, growth.made_by(call, parameter, code.place.module, code.scope)))
+    fields = set[str].intersection(*(grown for _, grown in found)) if found else ()
+    if fields:
+        call = found[0][0]
+        yield Grown(call.at, cls, tuple(sorted(fields)), last_name(call.func) or "")
+
+
 def _is_compiled(cross: Cross) -> bool:
     """Whether a value goes into a function that is compiled, and is not held static there."""
     return cross.static is False and any(a.transform.kind is Kind.JIT for a in cross.applied)
@@ -102,13 +123,38 @@ class _Growth:
         if body is None or function.declaration.is_generator or function.declaration.is_async:
             return set()
         bound = bound_once(body)
+        again = bound.get(parameter)
+        if binds(body, {parameter}) and not any(isinstance(s, Assign) and s.value is again for s in body):
+            return set()  # bound again, perhaps
         returned = [s.value for s in walk(body, nested=False) if isinstance(s, Return)]
         found = []
         for value in returned:
             items = value.items if isinstance(value, Display) and value.kind == "tuple" else (value,)
             calls = [made for item in items if item is not None and isinstance(made := looked_up(item, bound), Call)]
-            found.append({field for call in calls for field in self._of_call(call, parameter, function, bound, depth)})
+            grown = {field for call in calls for field in self._of_call(call, parameter, function, bound, depth)}
+            if isinstance(again, Call):
+                before = set(self._of_call(again, parameter, function, bound, depth))
+                grown |= before & self._kept(calls, parameter, function)
+            found.append(grown)
         return set.intersection(*found) if found else set()
+
+    def made_by(self, call: Call, base: str, module: Module, scope: str, depth: int = 0) -> set[str]:
+        """The leaves that a function or method makes longer that is called with the instance in a variable."""
+        called = self._copies.copying(call, base, module, scope)
+        if called is None or called[1].decorators:
+            return set()
+        home, inner, own, _ = called
+        return self.of(FunctionSymbol(home, inner), own, depth + 1)
+
+    def _kept(self, calls: Iterable[Call], base: str, function: FunctionSymbol) -> set[str]:
+        """The leaves that updates of the instance in a variable leave as they are."""
+        module, scope = function.module, function.declaration.inner_scope
+        kept: set[str] = set()
+        for call in calls:
+            given = {name for name, _ in self._copies.given(call, base, module, scope)}
+            if given:
+                kept |= {field.name for field in self._cls.fields} - given
+        return kept
 
     def _of_call(
         self, call: Call, base: str, function: FunctionSymbol, bound: Mapping[str, Expr], depth: int
@@ -119,7 +165,4 @@ class _Growth:
             if field is not None and field.role is Role.LEAF and longer is not None:
                 if dotted(longer) == f"{base}.{name}":
                     yield name
-        called = self._copies.copying(call, base, module, scope)
-        if called is not None and not called[1].decorators:
-            home, inner, own, _ = called
-            yield from self.of(FunctionSymbol(home, inner), own, depth + 1)
+        yield from self.made_by(call, base, module, scope, depth)
