@@ -180,8 +180,8 @@ def _growing(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         for keyword in update.keywords:
             expr = next((a.value for a in update.call.args if a.at is keyword.at), None)
             field = update.receiver.cls.field(keyword.name)
-            grown = None if expr is None else made_longer(expr)
-            leaf = None if grown is None else leaves.leaf(grown)
+            shorter = None if expr is None else made_longer(expr)
+            leaf = None if shorter is None else leaves.leaf(shorter)
             if leaf is not None and field is not None and leaf.field.name == field.name and field.role is Role.LEAF:
                 yield _carried(keyword.at, (field.name,), leaf.cls, function.name, loops[0].transform.name)
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.bodies.purity import Effects
 from jaxlint.infer.evaluating.notes import Notes
+from jaxlint.infer.known.deferred import Held
 from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.values import FunctionValue, Value
 from jaxlint.infer.transforms.applications import Application
@@ -47,6 +48,9 @@ class Calls(Protocol):
 
     def result(self, function: Value, positional: list[Value]) -> Value:
         """What something returns that may be a function and that something else calls with `positional`."""
+
+    def mutate(self, at: object, held_expr: Expr, held: Value, how: str, value: Held, env: Environment) -> None:
+        """Note that what `held_expr` stands for is changed in place."""
 
     def passes_on(self, decorator: Expr, function: FunctionSymbol) -> bool:
         """Whether a decorator of the project replaces a function by one that calls it with all that it is given."""
