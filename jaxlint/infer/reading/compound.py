@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from jaxlint.infer.bodies.declarations import Declarations
 from jaxlint.infer.bodies.expecting import expects_error, suppresses_unrelated
 from jaxlint.infer.calls.calls import CallEvaluator
 from jaxlint.infer.evaluating.closures import Closure
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Event
 from jaxlint.infer.evaluating.notes import TRIED
 from jaxlint.infer.known.counting import counted_names, settled, swept
 from jaxlint.infer.known.deferred import Deferred, Held
@@ -21,8 +24,10 @@ from jaxlint.infer.known.values import (
     Value,
     as_instance,
     element_of,
+    is_informative,
     plain,
 )
+from jaxlint.infer.reading.at_each_call import at_each_call
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass
@@ -149,6 +154,7 @@ class CompoundStatements:
             inner.dead = False
             return inner
 
+        first: list[Event] = []
         self.notes.loop_depth += 1
         try:
             if self.muted_loops < _MAX_LOOPS_READ_TWICE:
@@ -156,13 +162,19 @@ class CompoundStatements:
                 returned, yielded = list(self.returned), list(self.yielded)
                 with self.notes.muted(), self.notes.first_turn():
                     before = merge([env, turn(env)])
+                if self.notes.events is not None and self._loses(body, env, before):
+                    first = self._of_first_turn(turn, env, body)
                 self.returned, self.yielded = returned, yielded
                 self.muted_loops -= 1
             else:
                 before = env.copy()
                 for name in assigned_names(body):
                     before.bind(name, UNKNOWN)
+            since = len(self.notes.events or ())
             after = turn(before)
+            if first and self.notes.events is not None:
+                told = {id(event.at) for event in self.notes.events[since:]}
+                self.notes.events[since:since] = [event for event in first if id(event.at) not in told]
         finally:
             self.notes.loop_depth -= 1
         env.become(merge([before, after]))
@@ -170,6 +182,22 @@ class CompoundStatements:
             held = env.values.get(name)
             if held is not None:
                 env.values[name] = settled(held)
+
+    def _loses(self, body: Body, env: Environment, before: Environment) -> bool:
+        """Whether of an instance nothing is known any more once a body has run: `state = step(state)`."""
+        carried = [name for name in assigned_names(body) if name in env.values]
+        known = [name for name in carried if is_informative(env.get(name) or UNKNOWN)]
+        return any(isinstance(before.get(name), UnknownValue) for name in known)
+
+    def _of_first_turn(self, turn: Callable[[Environment], Environment], env: Environment, body: Body) -> list[Event]:
+        """What happens in the first turn of a loop, whatever its turns are told."""
+        events, self.notes.events = self.notes.events, []
+        try:
+            with self.notes.first_turn():
+                turn(env)
+            return at_each_call(self.notes.events, body)
+        finally:
+            self.notes.events = events
 
     def _with(self, node: With, env: Environment) -> None:
         fails = any(expects_error(expr) for expr, _ in node.items)
