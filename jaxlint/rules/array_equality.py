@@ -24,12 +24,13 @@ from jaxlint.rules.analyses.fields.hashing import unhashable_instance
 from jaxlint.rules.analyses.instances.given_literals import is_given_number
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances, may_be_instance
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.symbols.outline import CHOOSES, COMPARES, SEARCHES, Function, Import
+from jaxlint.symbols.outline import CHOOSES, COMPARES, LOOKUPS, SEARCHES, Function, Import
 from jaxlint.syntax.expressions import (
     Attribute,
     BoolOp,
     Call,
     Compare,
+    Comprehension,
     Conditional,
     Constant,
     DictDisplay,
@@ -55,12 +56,10 @@ _TEMPLATES = {
 }
 _DICTS = frozenset({"dict", "mapping"})
 _HASHING = _DICTS | {"set"}
-#: Methods of dicts and sets that hash what they are given.
-_KEYED = frozenset({"add", "discard", "setdefault", "get", "pop"})
 #: The last names of calls that may hash an argument.
-_HASHED = _KEYED | {"hash"}
+_HASHED = LOOKUPS | {"hash"}
 #: What may compare or hash something.
-_KINDS = frozenset({Compare, Call, DictDisplay, Display, Subscript})
+_KINDS = frozenset({Compare, Call, Comprehension, DictDisplay, Display, Subscript})
 _COMPARE_LEAVES = "compare its leaves with `chex.assert_trees_all_equal` or `jnp.array_equal`"
 
 
@@ -168,7 +167,7 @@ class ArrayEquality(BodyRule):
                         found = _searched(part, argument.value, f"`.{attr}(...)`", instances, evaluator)
                 case Call(func=func) if last_name(func) in _HASHED:
                     found = _hashed(part, instances, evaluator)
-                case DictDisplay() | Display(kind="set") | Subscript():
+                case DictDisplay() | Display(kind="set") | Comprehension(kind="dict" | "set") | Subscript():
                     found = _hashed(part, instances, evaluator)
             if found is not None:
                 yield found
@@ -382,11 +381,13 @@ def _hashed(part: Expr, instances: LocalInstances, evaluator: Evaluator) -> Prob
             keys, how = items, "a member of a set"
         case Subscript(value=container, index=index):
             keys = (index,)
-        case Call(func=Attribute(value=held, attr=attr), args=(argument, *_)) if attr in _KEYED:
+        case Call(func=Attribute(value=held, attr=attr), args=(argument, *_)) if attr in LOOKUPS:
             keys, container, kinds = (argument.value,), held, _HASHING
         case Call(func=Name(id="hash"), args=(argument,)):
             keys, how = (argument.value,), "hashed"
-    possible = [key for key in keys if key is not None and may_be_instance(key)]
+        case Comprehension(key=key, element=element):
+            keys, how = (element if key is None else key,), how if key is not None else "a member of a set"
+    possible = [one for key in keys if key is not None for one in _hashed_with(key) if may_be_instance(one)]
     if container is not None and possible:
         value = plain(instances.value(container))
         if not isinstance(value, Container) or value.kind not in kinds:
@@ -396,6 +397,13 @@ def _hashed(part: Expr, instances: LocalInstances, evaluator: Evaluator) -> Prob
     if key is None or one is None:
         return None
     return _unhashable(key.at, one, how, evaluator)
+
+
+def _hashed_with(key: Expr) -> tuple[Expr, ...]:
+    """What is hashed with a key: the items, if it is a tuple of what has names; arrays are given slices, too."""
+    if isinstance(key, Display):
+        return key.items if all(isinstance(item, (Attribute, Constant, Name)) for item in key.items) else ()
+    return (key,)
 
 
 def _unhashable(at: object, instance: Instance, how: str, evaluator: Evaluator) -> Problem | None:

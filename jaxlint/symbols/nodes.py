@@ -272,7 +272,28 @@ def hashes_objects(node: ast.Set | ast.Dict) -> bool:
 
 def stores_by_object(index: ast.expr) -> bool:
     """Whether an item is stored under what has a name, and not the name of a number or a string."""
-    return isinstance(index, ast.Name) and _is_object(index) and index.id not in _INDICES
+    return isinstance(index, ast.Name) and _is_key(index)
+
+
+def looks_up_object(call: ast.Call) -> bool:
+    """Whether a method of what may be a dict or a set hashes what has a name, or a tuple of such things."""
+    held = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if not isinstance(held, (ast.Name, ast.Attribute)) or last_name(held) in _ARRAY_MODULES:
+        return False
+    return bool(call.args) and _is_key(call.args[0])
+
+
+def collects_objects(node: ast.AST) -> bool:
+    """Whether a comprehension makes a set of things that have names, or a dict with such keys."""
+    made = node.elt if isinstance(node, ast.SetComp) else node.key if isinstance(node, ast.DictComp) else None
+    return made is not None and _is_key(made)
+
+
+def _is_key(node: ast.expr) -> bool:
+    """Whether what is hashed has a name, and not the name of a number or a string; or is a tuple of such things."""
+    if isinstance(node, ast.Tuple):
+        return any(map(_is_key, node.elts))
+    return _is_object(node) and last_name(node) not in _INDICES
 
 
 def compares_objects(node: ast.Compare) -> bool:

@@ -66,6 +66,8 @@ UPDATING = frozenset({"replace", "_replace", "tree_replace", "tree_at"})
 COMPARES, CHOOSES = "==", "where()"
 #: Methods of sequences that compare what they are given with the items.
 SEARCHES = frozenset({"index", "remove", "count"})
+#: Methods of dicts and sets that hash what they are given.
+LOOKUPS = frozenset({"add", "discard", "setdefault", "get", "pop"})
 #: How functions call a class that they are given.
 CLASS_PARAMETERS = frozenset({"cls", "clz", "klass", "class_", "_cls", "maybe_cls", "nodetype"})
 #: Decorators of functions that are expected to fail.

@@ -8,10 +8,12 @@ from typing import Any
 from jaxlint.symbols.collected import START, Context, FunctionContent, UnitContent
 from jaxlint.symbols.nodes import (
     chooses_objects,
+    collects_objects,
     compares_objects,
     hashes_objects,
     item_of,
     last_name,
+    looks_up_object,
     stores_by_object,
     updated_array,
     updated_by,
@@ -20,6 +22,7 @@ from jaxlint.symbols.nodes import (
 from jaxlint.symbols.outline import (
     CHOOSES,
     COMPARES,
+    LOOKUPS,
     MUTATING,
     TRAITS,
     UPDATING,
@@ -319,6 +322,8 @@ class Scanner:
                 calls.add(attr)  # str.replace has no keywords
             if attr in MUTATING:
                 self._note_mutation(func.value)
+            if attr in LOOKUPS and looks_up_object(call):
+                calls.add(COMPARES)
             if updated_array(call) is None and not self._is_own(func.value):
                 self.content.methods.add(attr)
             if attr in self.transforms:
@@ -344,6 +349,8 @@ class Scanner:
 
     def _scan_binding(self, node: ast.AST) -> None:
         """Scan a lambda or a comprehension, whose variables are its own."""
+        if collects_objects(node):
+            self.content.calls.add(COMPARES)
         outer = self.shadowed
         self.shadowed = (*outer, *variables_of(node))
         for child in ast.iter_child_nodes(node):
