@@ -194,9 +194,9 @@ def _stale(
     """The attributes that the compiled method reads, and that change afterwards."""
     around, owner = event.place.method, event.place.owner
     kept = None if around is None else keeping(event, around)
-    part = None if kept is None or around is None else held_part(kept.value, around)
-    if kept is not None and part is not None and owner is not None:
-        found = None if forgets(owner) else changed_part(part, method, cls, kept.attr, owner, evaluator)
+    part = None if around is None else held_part(event, around, node.code.body)
+    if part is not None and owner is not None:
+        found = None if forgets(owner) else changed_part(part, method, cls, owner, evaluator)
         if found is not None:
             yield _problem_of_part(event, method, cls, *found)
         if found is not None or part.is_named:
@@ -353,7 +353,7 @@ def _problem_of_part(
     event: Transformed, compiled: Function, cls: PytreeClass, changed: str, changing: Function
 ) -> Problem:
     """The problem of a method of an instance that `self` holds: it is bound to that instance, and to its values."""
-    part = changed.partition(".")[0]
+    part = changed.partition(".")[0].removesuffix("[...]")
     way_out = f"compile a function that is given `{part}` as an argument"
     return Problem(
         at=event.at,

@@ -259,7 +259,7 @@ def _bound_by(statement: Statement) -> Iterator[Binding]:
         case Augment(target=target):
             yield from _bound(target, None)
         case For(target=target, iterable=iterable):
-            yield from _bound_in_turn(target, iterable)
+            yield from bound_in_turn(target, iterable)
         case With(items=items):
             for entered, name in items:
                 if name is not None:
@@ -288,23 +288,23 @@ def _bound(target: Expr, slot: Slot | None, value: Expr | None = None, *, is_who
                 yield Binding(name, None if slot is None else slot.below(ANYWHERE), value)
 
 
-def _bound_in_turn(target: Expr, iterable: Expr) -> Iterator[Binding]:
+def bound_in_turn(target: Expr, iterable: Expr) -> Iterator[Binding]:
     """The variables of a loop over the items of something."""
     items = target.items if isinstance(target, Display) else ()
     match iterable:
         case Call(func=Name(id="enumerate"), args=[given]) if len(items) == 2:
             yield from _bound(items[0], None)
-            yield from _bound_in_turn(items[1], given.value)
+            yield from bound_in_turn(items[1], given.value)
         case Call(func=Name(id="zip")) if len(items) == len(iterable.positional) and not iterable.has_star:
             for item, turned in zip(items, iterable.positional, strict=True):
-                yield from _bound_in_turn(item, turned)
+                yield from bound_in_turn(item, turned)
         case Call(func=Name(id="reversed" | "list" | "tuple" | "sorted"), args=[given]):
-            yield from _bound_in_turn(target, given.value)
+            yield from bound_in_turn(target, given.value)
         case Call(func=Attribute(value=held, attr="items"), args=()) if len(items) == 2:
             yield from _bound(items[0], None)
-            yield from _bound_in_turn(items[1], held)
+            yield from bound_in_turn(items[1], held)
         case Call(func=Attribute(value=held, attr="values"), args=()):
-            yield from _bound_in_turn(target, held)
+            yield from bound_in_turn(target, held)
         case _:
             slot = _inside(iterable, (ANY_ITEM,))
             yield from _bound(target, slot, iterable)

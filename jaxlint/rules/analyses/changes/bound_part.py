@@ -5,50 +5,114 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jaxlint.infer.bodies.slots import changed_by, slot_of
+from jaxlint.infer.bodies.slots import (
+    Slot,
+    Step,
+    bindings_in,
+    bound_in_turn,
+    changed_by,
+    may_be,
+    slot_of,
+    source_among,
+)
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Transformed
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.closures_kept import keeping
 from jaxlint.rules.analyses.changes.stale import called_in_construction, is_preparing, reads
-from jaxlint.rules.analyses.instances.methods import own_methods, run_by
+from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods, run_by
 from jaxlint.symbols.outline import UPDATING, Function
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, is_none, last_name
-from jaxlint.syntax.statements import own_parts, walk
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Comprehension,
+    Expr,
+    Name,
+    Subscript,
+    dotted,
+    is_none,
+    last_name,
+)
+from jaxlint.syntax.statements import Assign, Body, Do, own_parts, walk
 
 
 class HeldPart(NamedTuple):
     """An attribute of `self` that holds the instance whose method a call is given."""
 
     attr: str
-    #: Whether that is what the call names (`jax.jit(self.agent.act)`), and not the parameter that the attribute is
+    #: The attribute that keeps what was compiled, or a container with it.
+    holder: str
+    #: Whether that is what the call names (`jax.jit(self.agent.act)`), and not the variable that the attribute is
     #: given as well (`self.agent = agent`): then it may hold another instance later, and the first one be meant.
     is_named: bool
+    #: The steps from the attribute to the instance: none, or one to an item of a list or dict (`self.agents[0].act`).
+    inside: tuple[Step, ...] = ()
 
 
-def held_part(value: Expr | None, method: Function) -> HeldPart | None:
-    """The attribute of `self` whose method a call is given: `agent` for `jax.jit(self.agent.act)`."""
+def held_part(event: Transformed, method: Function, body: Body) -> HeldPart | None:
+    """The attribute of `self` whose method a call is given: `agent` for `jax.jit(self.agent.act)`.
+
+    The call may stand in a comprehension or a loop over what an attribute holds.
+    """
+    kept = keeping(event, method)
+    holder, value = _item_given(event, method, body) if kept is None else (kept.attr, kept.value)
+    bindings = bindings_in(body)
+    match value:
+        case Comprehension(element=element, clauses=(clause,)):
+            turned = list(bound_in_turn(clause.target, clause.iterable))
+            hidden = {one.name for one in turned}
+            value, bindings = element, [*turned, *(b for b in bindings if b.name not in hidden)]
     given = value.positional[:1] if isinstance(value, Call) else ()
     slot = slot_of(given[0].value) if given and isinstance(given[0], Attribute) else None
+    slot = None if slot is None else source_among(slot, bindings)
     if slot is None:
         return None
     if slot.root == method.self_name:
-        return HeldPart(slot.path[0], True) if len(slot.path) == 1 else None
-    if slot.path or all(parameter.name != slot.root for parameter in method.parameters):
+        inside = slot.path[1:]
+        return HeldPart(slot.path[0], holder, True, inside) if slot.path and _is_item(inside) else None
+    bound = sum(b.name == slot.root for b in bindings)
+    is_parameter = any(parameter.name == slot.root for parameter in method.parameters)
+    if not _is_item(slot.path) or bound + is_parameter != 1:
         return None
     holding = (a.attr for a in method.self_assignments if isinstance(a.value, Name) and a.value.id == slot.root)
     attr = next(holding, None)
-    return None if attr is None else HeldPart(attr, False)
+    return None if attr is None else HeldPart(attr, holder, False, slot.path)
+
+
+def _item_given(event: Transformed, method: Function, body: Body) -> tuple[str, Expr | None]:
+    """The attribute to an item of which a constructor gives what it compiles: `self.fast[name] = jax.jit(...)`."""
+    place = place_of(event.at)
+    for statement in walk(body, nested=False) if method.name in CONSTRUCTORS else ():
+        match statement:
+            case Assign(targets=(Subscript(value=container),), value=value):
+                pass
+            case Do(value=Call(func=Attribute(value=container, attr="append"), args=(argument,))):
+                value = argument.value
+            case _:
+                continue
+        slot = slot_of(container)
+        if slot is not None and slot.root == method.self_name and len(slot.path) == 1:
+            if place_of(value.at).holds(place):
+                return slot.path[0], value
+    return "", None
+
+
+def _is_item(path: tuple[Step, ...]) -> bool:
+    """Whether a path leads nowhere, or to an item."""
+    return not path or (len(path) == 1 and path[0].startswith("["))
 
 
 def changed_part(
-    held: HeldPart, compiled: Function, cls: PytreeClass, holder: str, owner: PytreeClass, evaluator: Evaluator
+    held: HeldPart, compiled: Function, cls: PytreeClass, owner: PytreeClass, evaluator: Evaluator
 ) -> tuple[str, Function] | None:
     """What a method of `owner` gives a new value that `compiled` reads of the instance of `cls`, and that method.
 
-    `holder` is the attribute that keeps what was compiled: who assigns that, too, compiles anew.
+    Who assigns what keeps the compiled method, too, compiles anew.
     """
-    part = held.attr
+    part, holder = held.attr, held.holder
     read = {name for name in reads(run_by(compiled, cls).values(), cls) if _is_leaf(name, cls)}
     constructing = called_in_construction(owner)
     later = (f for one in owner.mro for f in own_methods(one) if not held.is_named and f.name not in constructing)
@@ -58,36 +122,67 @@ def changed_part(
         for function in own_methods(one):
             if function.name in constructing or is_preparing(function.name) or function.self_name is None:
                 continue
-            if any(a.attr == holder for f in run_by(function, owner).values() for a in f.self_assignments):
+            run = run_by(function, owner).values()
+            if any(holder in f.self_mutations or any(a.attr == holder for a in f.self_assignments) for f in run):
                 continue
             if part in {a.attr for a in function.self_assignments} | function.self_reads:
-                found = next(_changed_in(function, one, part, read, cls, evaluator), None)
+                found = next(_changed_in(function, one, held, read, cls, evaluator), None)
                 if found is not None:
                     return found, function
     return None
 
 
 def _changed_in(
-    function: Function, owner: PytreeClass, part: str, read: set[str], cls: PytreeClass, evaluator: Evaluator
+    function: Function, owner: PytreeClass, held: HeldPart, read: set[str], cls: PytreeClass, evaluator: Evaluator
 ) -> Iterator[str]:
     """What a method changes: the attribute that holds the instance, or an attribute of that."""
-    own = f"{function.self_name}.{part}"
+    part, path = held.attr, (held.attr, *held.inside)
+    own, shown = f"{function.self_name}.{part}", f"{part}[...]" if held.inside else part
     for assignment in function.self_assignments:
         value = assignment.value
         if assignment.attr != part or value is None or is_none(value) or dotted(value) == own:
             continue
-        is_update = isinstance(value, Call) and last_name(value.func) in UPDATING and not value.has_star
-        given = {argument.keyword or "" for argument in value.args} if isinstance(value, Call) else set()
-        if not is_update or given & read:
+        given = _updated(value)
+        if given is None or given & read:
             yield part
-    body = evaluator.calls.body_of(FunctionSymbol(owner.module, function)) if cls.frozen is False else None
-    for statement in walk(body or ()):
-        for _, slot in changed_by(statement):
-            if slot.path[:1] == (part,) and slot.root == function.self_name and set(slot.path[1:2]) & read:
-                yield f"{part}.{slot.path[1]}"
-        for call in own_parts(statement):
-            if isinstance(call, Call) and isinstance(call.func, Attribute) and dotted(call.func.value) == own:
-                yield from (f"{part}.{name}" for name in sorted(_set_by(call.func.attr, cls) & read))
+    is_read = cls.frozen is False or bool(held.inside)
+    body = (evaluator.calls.body_of(FunctionSymbol(owner.module, function)) if is_read else None) or ()
+    for statement in walk(body):
+        for _, changed in changed_by(statement):
+            slot = _of_self(changed, function, body)
+            if slot is None or not _leads(slot, path):
+                continue
+            if len(slot.path) == len(path):  # another instance stands there
+                given = _updated(statement.value) if isinstance(statement, Assign) else None
+                if held.inside and given is not None and given & read:
+                    yield shown
+            elif slot.path[len(path)] in read and cls.frozen is False:
+                yield f"{shown}.{slot.path[len(path)]}"
+        for call in own_parts(statement) if cls.frozen is False else ():
+            if isinstance(call, Call) and isinstance(call.func, Attribute):
+                given_to = slot_of(call.func.value)
+                slot = None if given_to is None else _of_self(given_to, function, body)
+                if slot is not None and len(slot.path) == len(path) and _leads(slot, path):
+                    yield from (f"{shown}.{name}" for name in sorted(_set_by(call.func.attr, cls) & read))
+
+
+def _of_self(slot: Slot, function: Function, body: Body) -> Slot | None:
+    """The same place as seen from `self`; None if it is no part of that."""
+    if slot.root != function.self_name:
+        slot = source_among(slot, bindings_in(body)) or slot
+    return slot if slot.root == function.self_name else None
+
+
+def _leads(slot: Slot, path: tuple[Step, ...]) -> bool:
+    """Whether a place may be what a path from `self` leads to, or inside of that."""
+    return len(slot.path) >= len(path) and slot.path[0] == path[0] and all(map(may_be, slot.path[1:], path[1:]))
+
+
+def _updated(value: Expr) -> set[str] | None:
+    """The fields that an update gives new values; None if the value is something else, or it is not seen what."""
+    if isinstance(value, Call) and last_name(value.func) in UPDATING and not value.has_star:
+        return {argument.keyword or "" for argument in value.args}
+    return None
 
 
 def _set_by(name: str, cls: PytreeClass) -> set[str]:
