@@ -19,7 +19,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.updating import TRAIN_STATE
 from jaxlint.rules.analyses.fixes.options import allowing_integers, is_written_in
-from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving, is_given
+from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving, is_given, makes_another
 from jaxlint.rules.analyses.instances.origins import argument_at, given_by, maker_of
 from jaxlint.rules.analyses.under_trace.library_forms import is_integer, is_key, number_kind
 from jaxlint.rules.base import BodyRule, EventRule, Problem
@@ -261,6 +261,8 @@ def _refused_leaf(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str |
         names = {cls.name, "cls"}
         seen = 0
         for call, function in calls_giving(field.name, names, module, evaluator):
+            if makes_another(call, function, cls):
+                continue
             seen += last_name(call.func) == cls.name
             value = giving(field, cls, call, names)
             if value is not None and not _steps(value, field, function, module, evaluator):

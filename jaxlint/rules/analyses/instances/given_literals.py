@@ -116,10 +116,17 @@ def _given(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Exp
     """What the module of the class, and those that import it, are seen to put into a field."""
     names = {cls.name, *({"cls"} if cls.custom_init() is None else ())}
     for module in around(cls, evaluator):
-        for call, _ in calls_giving(field.name, names, module, evaluator):
-            value = giving(field, cls, call, names)
+        for call, function in calls_giving(field.name, names, module, evaluator):
+            value = None if makes_another(call, function, cls) else giving(field, cls, call, names)
             if value is not None:
                 yield value
+
+
+def makes_another(call: Call, function: Function | None, cls: PytreeClass) -> bool:
+    """Whether a call of `cls` stands elsewhere than in a method of the class, or of one that it inherits from."""
+    if last_name(call.func) != "cls":
+        return False
+    return function is None or all(function.owner != one.symbol.declaration.qualname for one in cls.mro)
 
 
 def giving(field: Field, cls: PytreeClass, call: Call, names: Collection[str]) -> Expr | None:
