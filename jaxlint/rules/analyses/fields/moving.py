@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from jaxlint.syntax.expressions import Binary, Call, Constant, Expr, Name, dotted, is_number
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Expr, Name, dotted, is_number
 from jaxlint.syntax.statements import Assign, Body, Do, Return, bound_names, parts, walk
 
 #: Operations by which a number stays as it is, with the number that does that.
@@ -14,7 +14,8 @@ _NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1, "**": 1}
 def moving(expr: Expr, path: str, numbers: Collection[str], bound: Mapping[str, Expr]) -> str | None:
     """The operation by which an expression moves the number that `path` holds, within bounds: `max(x * 0.9, low)`.
 
-    `numbers` are the names that stand for numbers, `bound` those of variables that are bound once, with what to.
+    `numbers` are the names and attributes that stand for numbers by which something moves, `bound` the variables that
+    are bound once, with what to.
     """
     if isinstance(expr, Name) and expr.id in bound:
         others = {name: value for name, value in bound.items() if name != expr.id}
@@ -55,6 +56,11 @@ def _reads(expr: Expr, path: str, bound: Mapping[str, Expr]) -> bool:
 
 def _moves(op: str, other: Expr, numbers: Collection[str]) -> bool:
     """Whether a number becomes another one by an operation."""
-    if isinstance(other, Name):
-        return other.id in numbers
+    if isinstance(other, (Attribute, Name)):
+        return dotted(other) in numbers
     return is_number(other) and isinstance(other, Constant) and other.value != _NEUTRAL.get(op)
+
+
+def may_move(number: Expr) -> bool:
+    """Whether an expression is a number that moves another one by any operation."""
+    return isinstance(number, Constant) and is_number(number) and number.value not in _NEUTRAL.values()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -14,10 +14,10 @@ from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.values import UNKNOWN, Instance, Scalar, Value, plain
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
-from jaxlint.rules.analyses.fields.moving import binds, is_straight, moving
+from jaxlint.rules.analyses.fields.moving import binds, is_straight, may_move, moving
 from jaxlint.rules.analyses.instances.origins import given_by
 from jaxlint.symbols.outline import Function, Parameter, names_by_position
 from jaxlint.syntax.expressions import (
@@ -284,9 +284,26 @@ class Copies:
         `numbers` are the names that stand for numbers, `bound` variables with what they are bound to.
         """
         for name, given in self.given(copy, base, module, scope):
-            operation = moving(given, f"{base}.{name}", numbers, bound or {})
+            known = numbers.union(self._numbers_in((given, *(bound or {}).values()), base, module, scope))
+            operation = moving(given, f"{base}.{name}", known, bound or {})
             if operation in self.operations and (operation not in SCALING or self._is_float(name)):
                 yield name
+
+    def _numbers_in(self, exprs: Iterable[Expr], base: str, module: Module, scope: str) -> Iterator[str]:
+        """What stands for numbers in some expressions: fields of the instance, and constants of a module."""
+        for part in (part for expr in exprs for part in parts(expr)):
+            match part:
+                case Attribute(value=Name(id=held), attr=attr) if held == base:
+                    field = self.cls.field(attr)
+                    value = UNKNOWN if field is None else plain(self.evaluator.promises.field(field, self.cls))
+                    is_scalar = isinstance(value, Scalar) and value.kind in ("int", "float")
+                    if is_scalar and field is not None and (field.default is None or may_move(field.default.expr)):
+                        yield f"{base}.{attr}"
+                case Name(id=name):
+                    symbol = self.evaluator.model.resolver.resolve(part, module, scope)
+                    held_by = symbol.assignment.value if isinstance(symbol, ValueSymbol) else None
+                    if held_by is not None and may_move(held_by):
+                        yield name
 
     def _is_float(self, name: str) -> bool:
         """Whether a field certainly holds a float: an integer that is doubled is a size, and meant to be static."""
