@@ -20,10 +20,11 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bodies.changed_fields import changed_fields
 from jaxlint.rules.analyses.bodies.leaves_read import leaves_read
+from jaxlint.rules.analyses.bodies.penalties import penalised
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, Comprehension, Expr, Lambda, Name, dotted, last_name
+from jaxlint.syntax.expressions import Call, Expr, Lambda, Name, dotted, last_name
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Annotate,
@@ -165,7 +166,7 @@ class CapturedState(BodyRule):
                 if written.may_be_called_again(one):
                     yield from _stale(one, written.helpers_of(one), classes, code, evaluator)
             elif one.applied.transform.kind is Kind.GRAD and one.applied.argnums == (0,):
-                yield from _without_parameter(one, classes, code)
+                yield from _without_parameter(one, classes, code, evaluator)
 
 
 def _inside(written: _Written, code: CodeRead, evaluator: Evaluator) -> Iterator[_Inner]:
@@ -417,10 +418,12 @@ def _bound_in(name: str, statement: Statement) -> Iterator[Statement]:
 # -- differentiated, without its parameter ---------------------------------------------------------
 
 
-def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], code: CodeRead) -> Iterator[Problem]:
+def _without_parameter(
+    one: _Inner, classes: dict[str, PytreeClass], code: CodeRead, evaluator: Evaluator
+) -> Iterator[Problem]:
     """The problem of a parameter that is not read, where what is passed for it is taken from around the function."""
     parameter = next(iter(one.function.positional), "_")
-    weighed = set(_penalised(one.body))
+    weighed = set(penalised(one.body, code.place.module, one.function.inner_scope, evaluator))
     read = list(reads(one.body, parameter))
     if any(id(part) not in weighed for part in read) or parameter in own_names(one.body) or parameter.startswith("_"):
         return
@@ -447,16 +450,6 @@ def _without_parameter(one: _Inner, classes: dict[str, PytreeClass], code: CodeR
                 fix=Proposal(f"Read `{parameter}`", Applicability.UNSAFE, changes),
             )
             return
-
-
-def _penalised(body: Body) -> Iterator[int]:
-    """The trees, by identity, of which a body adds up what it makes of each leaf, as for weight decay."""
-    for part in all_parts(body):
-        match part:
-            case Call(func=Name(id="sum"), positional=(Comprehension(clauses=(one,)),)):
-                leaves = one.iterable
-                if isinstance(leaves, Call) and last_name(leaves.func) in ("leaves", "tree_leaves"):
-                    yield from map(id, leaves.positional[:1])
 
 
 def _gradient_calls(one: _Inner, body: Body) -> Iterator[Call]:
