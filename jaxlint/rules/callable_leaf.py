@@ -29,6 +29,7 @@ from jaxlint.rules.analyses.instances.makers import makers
 from jaxlint.rules.analyses.instances.passed import parameter_of, passed_to
 from jaxlint.rules.analyses.under_trace.leaf_arithmetic import computed_trees
 from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, last_name
 from jaxlint.syntax.statements import Assign, bound_names
@@ -338,16 +339,34 @@ class _Modules:
 
         Others have nothing to begin with: `optax.sgd(0.1)` looks at no leaf.
         """
-        if not isinstance(expr, Name):
-            return self._keeps(expr)
-        made = self._made.get(expr.id, [])
+        made = self._made.get(expr.id, []) if isinstance(expr, Name) else []
         if made:
             return all(map(self._keeps, made))
-        function = self._code.function
-        for parameter in function.parameters if function is not None else ():
-            if parameter.name == expr.id and parameter.annotation is not None:
-                return self._name(parameter.annotation).startswith("optax.")
+        declared = self._declared(expr)
+        if declared is not None:
+            if self._evaluator.traced.is_filtered(self._code.place.module):
+                return False  # the part that holds the arrays is annotated like the whole
+            resolver = self._evaluator.model.resolver
+            return resolver.library_name(declared.expr, declared.module, declared.scope).startswith("optax.")
         return self._keeps(expr)
+
+    def _declared(self, expr: Expr) -> Placed | None:
+        """The annotation of a parameter, here or around, or of an attribute of `self` or what is stored there."""
+        place, here = self._code.place, self._code.function
+        around = (*place.functions, here) if here is not None and here not in place.functions else place.functions
+        match expr:
+            case Name(id=name):
+                return next((p for f in reversed(around) if (p := _annotated(f, name, place.module))), None)
+            case Attribute(value=Name(id=own), attr=attr):
+                owner, method = place.owner, place.method
+                if owner is None or method is None or method.self_name != own:
+                    return None
+                field, init = owner.field(attr), owner.method("__init__")
+                given = [a.value for a in init[1].self_assignments if a.attr == attr] if init is not None else []
+                if init is not None and len(given) == 1 and isinstance(given[0], Name):
+                    return _annotated(init[1], given[0].id, init[0].module)
+                return None if given or field is None or field.has_default else field.annotation
+        return None
 
     def _keeps(self, expr: Expr) -> bool:
         return keeps(expr, self._code.place.module, self._code.scope, self._evaluator)
@@ -422,6 +441,13 @@ class _Modules:
         bound = [s for s in self._code.statements if expr.id in bound_names(s)]
         given = plain(self._code.parameters.get(expr.id, UNKNOWN))
         return given if isinstance(given, Instance) and all(row < s.at.lineno for s in bound) else None
+
+
+def _annotated(function: Function, name: str, module: Module) -> Placed | None:
+    """The annotation of a parameter."""
+    annotations = (p.annotation for p in function.parameters if p.name == name and p.annotation is not None)
+    annotation = next(annotations, None)
+    return None if annotation is None else Placed(annotation, module, function.scope)
 
 
 def _returned(function: FunctionSymbol, evaluator: Evaluator) -> Iterator[Placed]:

@@ -10,6 +10,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, KeywordValue, Replace
 from jaxlint.libraries.optimizers import JOINING, KEEPING, KEEPING_WITH_MOMENTUM, WRAPPING
 from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
@@ -147,4 +148,11 @@ def keeps(
     if name in KEEPING_WITH_MOMENTUM:
         momentum = expr.keyword("momentum")
         return momentum is not None and not (isinstance(momentum, Constant) and momentum.value is None)
+    symbol = None if name else resolver.follow(resolver.resolve(expr.func, module, scope))
+    if isinstance(symbol, FunctionSymbol):
+        made_by = symbol.declaration
+        returned = () if made_by.decorators or made_by.is_generator else made_by.return_values
+        return bool(returned) and all(
+            keeps(value, symbol.module, made_by.inner_scope, evaluator, depth=depth + 1) for value in returned
+        )
     return name in KEEPING
