@@ -165,15 +165,15 @@ class LostFirstUpdate(BodyRule):
         in_loop = code.function is not None and any(isinstance(s, For) for s in code.statements)
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         variables = Variables(code.body)
-        yield from _in_loops(code, updates, outer, variables) if in_loop else ()
+        yield from _in_loops(code, evaluator, updates, outer, variables) if in_loop else ()
         for block, guards in _blocks(code.body, ()):
             made = [_made(statement, updates) for statement in block]
             last = {key: index for index, one in enumerate(made) if one is not None for key in one.keys}
             for index, first in enumerate(made):
                 if first is None or first.name in outer or first.name in (None, first.root):
                     continue
-                pair = _Pair(first, code, block, made, guards, updates, variables, last)
-                second = pair.second(index) or pair.product(index, evaluator)
+                pair = _Pair(first, code, evaluator, block, made, guards, updates, variables, last)
+                second = pair.second(index) or pair.product(index)
                 if second is not None:
                     yield _problem(first, second)
                 else:
@@ -217,7 +217,9 @@ def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
     return None if base is None else _Made(update, base, name)
 
 
-def _in_loops(code: CodeRead, updates: dict[int, Update], outer: set[str], variables: Variables) -> Iterator[Problem]:
+def _in_loops(
+    code: CodeRead, evaluator: Evaluator, updates: dict[int, Update], outer: set[str], variables: Variables
+) -> Iterator[Problem]:
     """Look for updates that start from the same original in each turn of a loop, and set something else each time."""
     for loop in code.statements:
         if not isinstance(loop, For) or any(isinstance(s, Jump) for s in walk(loop.body)):
@@ -227,7 +229,7 @@ def _in_loops(code: CodeRead, updates: dict[int, Update], outer: set[str], varia
             made = None if isinstance(statement, Return) else _made(statement, updates)
             if made is None or made.name is None or made.root in bound or made.name in outer:
                 continue
-            pair = _Pair(made, code, loop.body, (), (), updates, variables, {})
+            pair = _Pair(made, code, evaluator, loop.body, (), (), updates, variables, {})
             others = tuple(s for s in loop.body if s is not statement)
             if not is_copy(made.update) or not _differs(made.update, bound) or any(map(pair.changes_original, others)):
                 continue
@@ -266,6 +268,7 @@ class _Pair(msgspec.Struct, frozen=True):
 
     first: _Made
     code: CodeRead
+    evaluator: Evaluator
     block: Body
     made: Sequence[_Made | None]
     guards: tuple[Body, ...]
@@ -296,7 +299,7 @@ class _Pair(msgspec.Struct, frozen=True):
         """Where the statements stand that are looked at after the one at `index`, up to the last one with a key."""
         return range(index + 1, 1 + min(self.last.get(key, -1), index + _MOST_BETWEEN))
 
-    def product(self, index: int, evaluator: Evaluator) -> _Made | None:
+    def product(self, index: int) -> _Made | None:
         """The statement after the one at `index` that makes others of all values of the same original, as an update.
 
         It takes the place of the first update, or of the original, or is returned.
@@ -311,7 +314,7 @@ class _Pair(msgspec.Struct, frozen=True):
         for statement in self.block[index + 1 : index + _MOST_BETWEEN]:
             name, value = _kept(statement)
             if name in replaced and value is not None:
-                base = made_of(value, first.base, self.code, evaluator)
+                base = made_of(value, first.base, self.code, self.evaluator)
                 if base is not None:
                     made = _Made(msgspec.structs.replace(first.update, base=base), first.base, name)
                     return made if name != first.name or self._is_overwritten(statement) else None
@@ -328,7 +331,7 @@ class _Pair(msgspec.Struct, frozen=True):
             statement, made = self.block[position], self.made[position]
             if made is not None and made.base == made.name == first.name and not made.is_array:
                 own = [n for e in expressions(statement)[-1:] for n in names_in(e, made.base)]
-                for field in (fields_set(made.update, ()) or ()) if len(own) == 1 else ():
+                for field in (fields_set(made.update, (), self.evaluator) or ()) if len(own) == 1 else ():
                     again = self._of_field(field, made.update, first.base)
                     before = self._of_field(field, first.update, first.base)
                     if again is not None and before is not None and self._is_dropped(before, again):
@@ -359,7 +362,7 @@ class _Pair(msgspec.Struct, frozen=True):
         if second.function.startswith("at."):
             index, before = _index(second), _index(first)
             return second.function == "at.set" and (same(index, before) or is_everything(index))
-        done, earlier = fields_set(second, ()), fields_set(first, BY_GRADIENTS)
+        done, earlier = (fields_set(one, by, self.evaluator) for one, by in ((second, ()), (first, BY_GRADIENTS)))
         if done is None or earlier is None:
             return True
         if _function(second) is None or _function(second) is not _function(first):

@@ -10,14 +10,14 @@ from jaxlint.cst.changes import Proposal, Remove, Rename, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import Event, Place, Update
+from jaxlint.infer.evaluating.events import Event, Update
 from jaxlint.infer.known.values import Array, Container, Instance, Scalar, Value, element_of, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
-from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.rules.analyses.changes.selections import selection
 from jaxlint.rules.analyses.instances.given_literals import is_given_tuple
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import (
@@ -41,7 +41,6 @@ from jaxlint.syntax.expressions import (
     without_call,
 )
 from jaxlint.syntax.spelling import nearest
-from jaxlint.syntax.statements import assigned_names, bound_once
 
 _SEQUENCES = ("tuple", "list")
 _PARAMETERS = ("where", "pytree", "replace", "replace_fn", "is_leaf")
@@ -174,10 +173,10 @@ def _wrong(event: Update, evaluator: Evaluator) -> _Wrong | None:
         return _Wrong(
             call.func.at, what, "ValueError (Precisely one of `replace` and `replace_fn`)", "pass one of them"
         )
-    selection = _selection(where, event, evaluator)
-    if selection is None:
+    chosen = selection(where, event.place, evaluator)
+    if chosen is None or chosen.module is not event.place.module:
         return None
-    root, whole = selection
+    root, whole = chosen.root, chosen.body
     body = _copied(whole) or whole
     in_list = body is not whole and isinstance(body, Binary)
     selected = _selected(body, {root: plain(event.receiver)}, event, evaluator, in_list=in_list)
@@ -222,38 +221,6 @@ def _copied(expr: Expr) -> Expr | None:
         case Call(func=func, args=(Argument(value=copied),)) if dotted(func) in _SEQUENCES:
             return copied
     return None
-
-
-def _selection(where: Expr | None, event: Update, evaluator: Evaluator) -> tuple[str, Expr] | None:
-    """The parameter of `where`, and what it returns: of a lambda, or of a function of this module that does no more."""
-    if isinstance(where, Lambda):
-        return (where.params[0], where.body) if len(where.params) == 1 else None
-    if not isinstance(where, Name):
-        return None
-    place = event.place
-    given = _variable(where, place, evaluator)
-    if isinstance(given, Lambda):
-        return (given.params[0], given.body) if len(given.params) == 1 else None
-    symbol = evaluator.model.resolver.resolve(where, place.module, place.scope)
-    if not isinstance(symbol, FunctionSymbol) or symbol.module is not place.module:
-        return None
-    function = symbol.declaration
-    if not function.only_returns or function.decorators or function.is_async or function.is_generator:
-        return None
-    if len(function.parameters) != 1 or len(function.return_values) != 1:
-        return None
-    return function.parameters[0].name, function.return_values[0]
-
-
-def _variable(name: Name, place: Place, evaluator: Evaluator) -> Expr | None:
-    """What a variable of the function, or of the module, is given in its one assignment."""
-    function = place.function
-    if function is not None:
-        body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
-        if name.id in assigned_names(body):
-            return bound_once(body).get(name.id)
-    symbol = evaluator.model.resolver.resolve(name, place.module, place.scope)
-    return symbol.assignment.value if isinstance(symbol, ValueSymbol) and symbol.module is place.module else None
 
 
 def _argument(call: Call, index: int, name: str) -> Expr | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.calls.known_functions import full_reduction
@@ -15,6 +15,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, UPDATE_METHODS, is_train_state
+from jaxlint.rules.analyses.changes.selections import paths_selected
 from jaxlint.rules.analyses.instances.references import may_be_reference
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -25,10 +26,8 @@ from jaxlint.syntax.expressions import (
     Expr,
     Lambda,
     Name,
-    Subscript,
     dotted,
     last_name,
-    selected_by,
 )
 from jaxlint.syntax.statements import Annotate, Assign, Augment, Body, For, Statement, parts, target_names, walk
 
@@ -164,12 +163,13 @@ def is_no_dataclass(update: Replace) -> bool:
     return not any(c.is_dataclass and not c.framework.is_tuple for c in family)
 
 
-def fields_set(update: Update, by_gradients: Sequence[str] | frozenset[str]) -> frozenset[str] | None:
+def fields_set(
+    update: Update, by_gradients: Sequence[str] | frozenset[str], evaluator: Evaluator
+) -> frozenset[str] | None:
     """The dotted paths of the fields that an update of an instance sets; None if they cannot be determined."""
     call, function = update.call, update.function
     if function == "equinox.tree_at":
-        selected = selected_by(call.positional[0])
-        return None if selected is None else _paths(*selected)
+        return paths_selected(next(iter(call.positional), None), update.place, evaluator)
     if function == "tree_replace":
         given = call.positional[0] if call.positional else None
         keys = given.keys if isinstance(given, DictDisplay) else (None,)
@@ -214,31 +214,6 @@ def _own_copy(update: Update) -> Call | None:
 
 def _copied(copy: Call) -> Expr | None:
     return copy.positional[0] if copy.positional else copy.func.value if isinstance(copy.func, Attribute) else None
-
-
-def _paths(root: str, places: Iterable[Expr]) -> frozenset[str] | None:
-    """What a `where` function of `tree_at` selects, as dotted paths."""
-    found: set[str] = set()
-    for part in places:
-        path = _path(part)
-        if path is None or not path.startswith(f"{root}."):
-            return None
-        found.add(path.removeprefix(f"{root}."))
-    return frozenset(found)
-
-
-def _path(expr: Expr) -> str | None:
-    """An expression of attributes and literal items as a dotted path: `m.layers[0].bias` is `m.layers.0.bias`."""
-    match expr:
-        case Name(id=name):
-            return name
-        case Attribute(value=held, attr=step):
-            before = _path(held)
-        case Subscript(value=held, index=Constant(value=int() | str() as step)):
-            before = _path(held)
-        case _:
-            return None
-    return None if before is None else f"{before}.{step}"
 
 
 def only_measures(update: Update, model: PytreeModel) -> bool:
