@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from jaxlint.cst.changes import Change, NeededImport, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.calls.nnx_values import is_pytree, role_of_value
+from jaxlint.infer.calls.nnx_values import is_pytree
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import NNX
 from jaxlint.pytrees.frameworks.nnx import REFUSES_CONTAINERS
-from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.rules.analyses.instances.methods import own_methods
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.fields.nnx_data import Inside, is_data
+from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods, run_by
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function, SelfAssignment
 from jaxlint.syntax.expressions import (
+    Argument,
     Attribute,
     Binary,
     Call,
     Comprehension,
+    Constant,
     DictDisplay,
     Display,
     Expr,
@@ -29,8 +34,9 @@ from jaxlint.syntax.expressions import (
     Subscript,
     dotted,
 )
-from jaxlint.syntax.statements import Assign, Body, Do, walk
+from jaxlint.syntax.statements import Assign, Do, walk
 
+_SEQUENCES = frozenset({"builtins.list", "builtins.tuple"})
 _CONTAINERS = (Display, DictDisplay, Comprehension)
 
 
@@ -104,31 +110,105 @@ class UnmarkedState(ClassRule):
             return
         if not is_pytree(cls) or cls.method("__setattr__") is not None:
             return
-        declared = {field.name for c in cls.mro for field in c.symbol.declaration.fields}
-        methods = own_methods(cls)
-        held = {one.value.at for m in methods for _, _, one in _containers(m, cls, evaluator) if one.value is not None}
-        declared |= {
-            attr
-            for attr, given in cls.assigned.items()
-            if not all(_is_container(one) or (one is not None and one.expr.at in held) for one in given)
-        }
-        for method in methods:
-            seen: set[str] = set()
-            for attr, value, at in _assigned(method, cls, evaluator):
-                given = Placed(value, cls.module, method.inner_scope)
-                if attr not in declared | seen and _is_data(given, evaluator):
-                    seen.add(attr)
-                    yield _problem(at, cls, attr, _wrapped(method, cls, attr, evaluator))
+        held = [one for method in own_methods(cls) for one in _containers(method, cls, evaluator)]
+        for attr in dict.fromkeys(one.attr for one in held):
+            containers = [one for one in held if one.attr == attr]
+            if _is_always_plain(attr, containers, cls):
+                yield from _of_attribute(attr, containers, cls, evaluator)
 
 
-def _is_container(given: Placed | None) -> bool:
-    """Whether an attribute is given a plain container: what else it is given may mark it, before or afterwards."""
-    return given is not None and _is_plain(given.expr)
+class _Container(NamedTuple):
+    """A plain container that a method assigns to an attribute, at once or as a variable that is bound to one."""
+
+    attr: str
+    written: Expr
+    #: The variable in which the container stands before.
+    variable: str | None
+    assignment: SelfAssignment
+    inside: Inside
 
 
-def _is_plain(expr: Expr) -> bool:
-    """Whether an expression makes a plain container: a display, a comprehension, or a sum of such."""
-    return all(isinstance(one, _CONTAINERS) for one in _summands(expr))
+def _containers(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[_Container]:
+    if not any(isinstance(one.value, (Name, Call, *_CONTAINERS, Binary)) for one in method.self_assignments):
+        return
+    inside = _inside(method, cls, evaluator)
+    for assignment in method.self_assignments:
+        value = None if assignment.value is None else _copied(assignment.value, inside, evaluator)
+        given = inside.given(value.id) if isinstance(value, Name) else ()
+        written = value if len(given) != 1 else _copied(given[0], inside, evaluator)
+        if written is not None and all(isinstance(one, _CONTAINERS) for one in _summands(written)):
+            yield _Container(
+                assignment.attr, written, value.id if isinstance(value, Name) else None, assignment, inside
+            )
+
+
+def _inside(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Inside:
+    return Inside(method, cls.module, tuple(evaluator.calls.body_of(FunctionSymbol(cls.module, method)) or ()), cls)
+
+
+def _copied(expr: Expr, inside: Inside, evaluator: Evaluator) -> Expr:
+    """What a call of `list`, `tuple` or `dict` puts into the container that it makes, else the expression itself."""
+    name = ""
+    if isinstance(expr, Call) and not expr.has_star:
+        name = evaluator.model.resolver.library_name(expr.func, inside.module, inside.function.inner_scope)
+    match expr:
+        case Call(args=(Argument(keyword=None, value=Comprehension(kind="generator") as made),)) if name in _SEQUENCES:
+            return replace(made, kind="list")
+        case Call(args=(Argument(keyword=None, value=copied),)) if name in _SEQUENCES:
+            return copied
+        case Call(at=at, args=args) if name == "builtins.dict" and all(a.keyword is not None for a in args):
+            return DictDisplay(at, tuple(Constant(at, a.keyword, "str") for a in args), tuple(a.value for a in args))
+    return expr
+
+
+def _is_always_plain(attr: str, containers: Sequence[_Container], cls: PytreeClass) -> bool:
+    """Whether an attribute is given nothing but these containers: else it may be marked, before or afterwards."""
+    if any(field.name == attr for c in cls.mro for field in c.symbol.declaration.fields):
+        return False
+    known = {one.assignment.value.at for one in containers if one.assignment.value is not None}
+    return all(given is not None and given.expr.at in known for given in cls.assigned.get(attr, ()))
+
+
+def _of_attribute(
+    attr: str, containers: Sequence[_Container], cls: PytreeClass, evaluator: Evaluator
+) -> Iterator[Problem]:
+    """The first data that each method puts into a container which is an attribute.
+
+    A method that assigns it may do so, and what `__init__` calls.
+    """
+    filling = {one.inside.function.name: one.inside for one in containers}
+    for inside in tuple(filling.values()):
+        if inside.function.name in CONSTRUCTORS:
+            helpers = run_by(inside.function, cls).keys() - filling.keys()
+            called = [method for method in own_methods(cls) if method.name in helpers]
+            filling |= {method.name: _inside(method, cls, evaluator) for method in called}
+    for inside in filling.values():
+        own = [one for one in containers if one.inside is inside]
+        puts = [(item, one.assignment.at) for one in own for item in _summands(one.written)]
+        later = _put_later(attr, [one.variable for one in own], inside)
+        puts += [(item, own[0].assignment.at if at is None else at) for item, at in later]
+        at = next((at for item, at in puts if is_data(item, inside, evaluator)), None)
+        if at is not None:
+            yield _problem(at, cls, attr, _wrapped(own or containers, cls, evaluator))
+
+
+def _put_later(attr: str, variables: Sequence[str | None], inside: Inside) -> Iterator[tuple[Expr, Any]]:
+    """What is put into a container afterwards, by a method or by item, and where: while it is an attribute or before.
+
+    What is put in before is told where the attribute is assigned.
+    """
+    for statement in walk(inside.body, nested=False):
+        match statement:
+            case Do(value=Call(func=Attribute(value=held, attr="append" | "insert" | "extend"), args=args)) if args:
+                put = args[-1].value
+            case Assign(targets=(Subscript(value=held),), value=put):
+                pass
+            case _:
+                continue
+        if isinstance(held, Attribute) and held.attr == attr and dotted(held.value) == inside.function.self_name:
+            yield put, statement.at
+        elif isinstance(held, Name) and held.id in variables:
+            yield put, None
 
 
 def _summands(expr: Expr) -> tuple[Expr, ...]:
@@ -141,103 +221,22 @@ def _summands(expr: Expr) -> tuple[Expr, ...]:
     return (expr,)
 
 
-def _assigned(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, Expr, object]]:
-    """What a method puts into containers that are attributes: at once, and by `append` or by item afterwards."""
-    given = list(_containers(method, cls, evaluator))
-    containers = {attr for attr, _, _ in given}
-    body = (evaluator.calls.body_of(FunctionSymbol(cls.module, method)) if containers else None) or ()
-    for attr, container, assignment in given:
-        for summand in _summands(container):
-            # what a comprehension makes may be named like a variable, and is none
-            is_own = isinstance(summand, Comprehension)
-            for item in _items(summand):
-                yield attr, item if is_own else _behind(item, method, cls, body), assignment.at
-        for put in _appended(assignment.value, body):
-            yield attr, _behind(put, method, cls, body), assignment.at
-    for statement in walk(body, nested=False):
-        match statement:
-            case Do(value=Call(func=Attribute(value=Attribute() as held, attr="append"), args=(argument,))):
-                put = argument.value
-            case Assign(targets=(Subscript(value=Attribute() as held),), value=put):
-                pass
-            case _:
-                continue
-        if held.attr in containers and dotted(held.value) == method.self_name:
-            yield held.attr, _behind(put, method, cls, body), statement.at
-
-
-def _containers(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, Expr, SelfAssignment]]:
-    """The plain containers that a method assigns to attributes, at once or as a variable that is bound to one."""
-    named = [one for one in method.self_assignments if isinstance(one.value, Name)]
-    body = (evaluator.calls.body_of(FunctionSymbol(cls.module, method)) if named else None) or ()
-    for assignment in method.self_assignments:
-        value = assignment.value
-        container = _behind(value, method, cls, body) if isinstance(value, Name) else value
-        if container is not None and _is_plain(container):
-            yield assignment.attr, container, assignment
-
-
-def _appended(container: Expr | None, body: Body) -> Iterator[Expr]:
-    """What is appended to a list that stands in a variable."""
-    for statement in walk(body, nested=False) if isinstance(container, Name) else ():
-        match statement:
-            case Do(value=Call(func=Attribute(value=Name(id=name), attr="append"), args=(argument,))):
-                if isinstance(container, Name) and name == container.id:
-                    yield argument.value
-
-
-def _behind(expr: Expr, method: Function, cls: PytreeClass, body: Body) -> Expr:
-    """The value of a variable that a method assigns once, else the expression itself."""
-    if isinstance(expr, Name):
-        bound = cls.module.outline.scopes[method.inner_scope].bindings.get(expr.id, ())
-        for statement in walk(body, nested=False) if len(bound) == 1 else ():
-            match statement:
-                case Assign(targets=(Name(id=name),), value=value) if name == expr.id:
-                    return value
-    return expr
-
-
-def _items(expr: Expr) -> tuple[Expr, ...]:
-    """What a display or a comprehension certainly holds."""
-    match expr:
-        case Display(items=items):
-            return items
-        case DictDisplay(values=values):
-            return values
-        case Comprehension(kind="list" | "dict", element=element):
-            return (element,)
-    return ()
-
-
-def _is_data(given: Placed, evaluator: Evaluator) -> bool:
-    """Whether an expression certainly makes, or holds, a module, a variable or an array of jax."""
-    if not isinstance(given.expr, Call):
-        return any(
-            _is_data(Placed(item, given.module, given.scope), evaluator)
-            for summand in _summands(given.expr)
-            for item in _items(summand)
-        )
-    return role_of_value(given, evaluator) is Role.LEAF
-
-
-def _wrapped(method: Function, cls: PytreeClass, attr: str, evaluator: Evaluator) -> Proposal | None:
-    """The fix: the containers that a method assigns to an attribute become those of flax."""
-    containers = {id(one): container for _, container, one in _containers(method, cls, evaluator)}
+def _wrapped(containers: Sequence[_Container], cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the containers that are assigned to an attribute become those of flax."""
     changes: list[Change] = []
     needed = dict[NeededImport, None]()
-    for assignment in (one for one in method.self_assignments if one.attr == attr):
-        value, container = assignment.value, containers.get(id(assignment))
-        first = None if container is None else _summands(container)[0]
+    for one in containers:
+        value, first = one.assignment.value, _summands(one.written)[0]
         kind = "dict" if isinstance(first, DictDisplay) else getattr(first, "kind", "")
         name = {"list": "List", "dict": "Dict", "tuple": "data"}.get(kind)
         if value is None or name is None:
             return None
-        scope = method.inner_scope
-        written = spelled(f"flax.nnx.{name}", cls.module, evaluator.model.resolver, scope)
+        written = spelled(f"flax.nnx.{name}", cls.module, evaluator.model.resolver, one.inside.function.inner_scope)
         if written is None:
             return None
         changes.append(Rewrite(value.at, f"{written[0]}({{0}})", (value.at,)))
         needed |= dict.fromkeys(written[1])
+    attr = containers[0].attr
     return Proposal(f"Make `{attr}` a container of flax", Applicability.UNSAFE, tuple(changes), tuple(needed))
 
 
