@@ -368,10 +368,10 @@ class Triggers:
     def _holds_class_of_interest(self, unit: Unit, module: Module) -> bool:
         """Whether a class writes to its own instances, constructs them, or runs code when they are rebuilt."""
         for qualname in unit.self_stores:
-            cls = self.given.cls(qualname, module)
-            tells = cls.frozen is not False or cls.tells_when_constructed or cls.is_opaque_key
-            if cls.is_pytree and tells:
-                return True
+            for cls in self.model.family(self.given.cls(qualname, module)):
+                tells = cls.frozen is not False or cls.tells_when_constructed or cls.is_opaque_key
+                if cls.is_pytree and tells:
+                    return True
         functions = self._functions(module, unit)
         if unit.calls & _SELF_CONSTRUCTION:
             owners = {f.owner for f in functions if f.owner is not None}

@@ -11,6 +11,7 @@ from jaxlint.infer.evaluating.attributes import Attributes
 from jaxlint.infer.evaluating.interfaces import ClassesInTransformations
 from jaxlint.infer.known.counting import swept_value
 from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.mixins import inheriting
 from jaxlint.infer.known.narrowing import Narrowing
 from jaxlint.infer.known.values import (
     FALSE,
@@ -270,7 +271,7 @@ class Evaluator(Narrowing, Attributes):
             return ClassObject(owner, False)
         if function.self_name != "self" and _is_called_on_class(function, owner):
             return None
-        return Instance(owner)
+        return inheriting(function, owner, self.model) or Instance(owner)
 
     def _attribute(self, expr: Attribute, env: Environment) -> Value:
         path = dotted(expr) if env.roots else None
