@@ -13,7 +13,18 @@ from jaxlint.infer.bodies.expecting import expects_error, suppresses_unrelated
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, Symbol
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Starred, Subscript, dotted
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Name,
+    Starred,
+    Subscript,
+    dotted,
+)
 from jaxlint.syntax.statements import (
     Annotate,
     Assert,
@@ -59,6 +70,8 @@ class StraightLine(Generic[V]):
         self.variables: dict[str, V] = {}
         #: Variables (and `field.name`) that are known to hold a string.
         self.texts: dict[str, str] = {}
+        #: Parameters that are given what is written out in the call: `*values`, or a display of names.
+        self.collections: dict[str, Display | DictDisplay] = {}
         #: What is known of the value that the method returns in any case.
         self.returned: V = self.unknown()
 
@@ -151,10 +164,11 @@ class StraightLine(Generic[V]):
             case For(target=target, iterable=iterable, body=body):
                 turns = self._turns(target, iterable)
                 if turns is not None and not any(isinstance(s, (Return, Jump)) for s in walk(body, nested=False)):
+                    texts = dict(self.texts)
                     for turn in turns:
-                        self._bind_turn(target, turn)
+                        self.bind_turn(target, turn)
                         self.read(body)
-                    self.texts.clear()
+                    self.texts = texts
                     return True
                 self.evaluate(iterable)
             case With(items=items, body=body):
@@ -171,7 +185,7 @@ class StraightLine(Generic[V]):
     def _skip(self, node: Statement) -> bool:
         """Forget what a statement may do; whether what follows it runs in any case."""
         for name in assigned_names((node,)):
-            self.variables.pop(name, None)
+            self._forget(name)
         for inner in walk((node,), nested=False):
             for expr in expressions(inner):
                 for part in parts(expr):
@@ -180,6 +194,11 @@ class StraightLine(Generic[V]):
                     elif isinstance(part, Call):
                         self._forget_stores(part)
         return not any(isinstance(s, Return) for s in walk((node,), nested=False))
+
+    def _forget(self, variable: str) -> None:
+        self.variables.pop(variable, None)
+        self.texts.pop(variable, None)
+        self.collections.pop(variable, None)
 
     def _forget_stores(self, call: Call) -> None:
         stores = self.stores(call)
@@ -207,25 +226,66 @@ class StraightLine(Generic[V]):
 
     def _turns(self, target: Expr, iterable: Expr) -> list[Expr | str] | None:
         """What the target of a loop is in each turn: an expression, or the name of a field; None if it is not known."""
-        if isinstance(iterable, Attribute) and self.is_self(iterable.value):
-            iterable = self.class_value(iterable.attr) or iterable
-        if isinstance(iterable, Display) and iterable.items:
-            return None if any(isinstance(i, Starred) for i in iterable.items) else list(iterable.items)
+        items = self.items(iterable)
+        if items:
+            return list(items)
         if isinstance(iterable, Call) and isinstance(target, Name) and len(iterable.positional) == 1:
             if self.resolved(iterable.func) == "dataclasses.fields" and self.is_self(iterable.positional[0]):
                 return list(self.attributes)
         return None
 
-    def _bind_turn(self, target: Expr, turn: Expr | str) -> None:
+    def items(self, iterable: Expr) -> tuple[Expr, ...]:
+        """What an expression that is gone through holds, item by item, if that is written out; else nothing."""
+        if isinstance(iterable, Attribute) and self.is_self(iterable.value):
+            iterable = self.class_value(iterable.attr) or iterable
+        match iterable:
+            case Call(func=Attribute(value=held, attr="items"), args=()):
+                whole = self._collection(held)
+                if isinstance(whole, DictDisplay) and None not in whole.keys:
+                    pairs = zip(whole.keys, whole.values, strict=True)
+                    return tuple(Display(iterable.at, "tuple", (key, value)) for key, value in pairs if key is not None)
+            case Call(func=Attribute(value=held, attr="values"), args=()):
+                whole = self._collection(held)
+                return whole.values if isinstance(whole, DictDisplay) and None not in whole.keys else ()
+            case _:
+                whole = self._collection(iterable)
+                return whole.items if isinstance(whole, Display) and not whole.has_star else ()
+        return ()
+
+    def _collection(self, expr: Expr) -> Display | DictDisplay | None:
+        return expr if isinstance(expr, (Display, DictDisplay)) else self.collections.get(dotted(expr) or "")
+
+    def receive(self, name: str, given: Expr, value: V, caller: StraightLine[V]) -> None:
+        """A parameter is given an expression of the caller, of which that knows a value."""
+        self.variables[name] = value
+        text, whole = caller.text(given), caller._collection(given)
+        if text is not None:
+            self.texts[name] = text
+        if isinstance(whole, DictDisplay):
+            self.collections[name] = DictDisplay(whole.at, whole.keys, self._received(name, whole.values, caller))
+        elif whole is not None:
+            self.collections[name] = Display(whole.at, whole.kind, self._received(name, whole.items, caller))
+
+    def _received(self, name: str, items: Sequence[Expr], caller: StraightLine[V]) -> tuple[Expr, ...]:
+        """Names for what a collection holds: what is written out there means something in the caller only."""
+        names: list[Expr] = []
+        for number, item in enumerate(items):
+            names.append(Starred(item.at, item) if isinstance(item, Starred) else Name(item.at, f"{name}.{number}"))
+            self.receive(f"{name}.{number}", item, caller.evaluate(item), caller)
+        return tuple(names)
+
+    def bind_turn(self, target: Expr, turn: Expr | str) -> None:
+        """The target of a loop is given what it is in one turn: an expression, or the name of a field."""
+        text = None if isinstance(turn, str) else self.text(turn)
         if isinstance(turn, str):
             self.texts[f"{dotted(target)}.name"] = turn
-        elif isinstance(turn, Constant) and isinstance(turn.value, str) and isinstance(target, Name):
-            self.texts[target.id] = turn.value
         elif isinstance(turn, Display) and isinstance(target, Display) and len(turn.items) == len(target.items):
             for inner, item in zip(target.items, turn.items, strict=True):
-                self._bind_turn(inner, item)
+                self.bind_turn(inner, item)
         else:
             self.bind(target, self.evaluate(turn))
+            if text is not None and isinstance(target, Name):
+                self.texts[target.id] = text
 
     # -- targets ----------------------------------------------------------------------------
 
@@ -233,6 +293,7 @@ class StraightLine(Generic[V]):
         """Assign to a target."""
         match target:
             case Name(id=name):
+                self._forget(name)
                 self.variables[name] = value
             case Attribute(value=receiver, attr=attr) if self.is_self(receiver):
                 self._store(attr, value, target.at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from functools import cached_property
 
 from msgspec.structs import replace
@@ -32,6 +32,7 @@ from jaxlint.rules.analyses.rebuilding.leaf_traits import (
 from jaxlint.rules.analyses.under_trace.traced import is_kept_out
 from jaxlint.symbols.outline import Function, Parameter, names_by_position
 from jaxlint.syntax.expressions import (
+    Argument,
     Attribute,
     Binary,
     BoolOp,
@@ -40,6 +41,7 @@ from jaxlint.syntax.expressions import (
     Comprehension,
     Conditional,
     Constant,
+    DictDisplay,
     Display,
     Expr,
     Lambda,
@@ -291,13 +293,13 @@ class _Reader(StraightLine[Held]):
     def _comprehension(self, expr: Comprehension) -> Held:
         """`x.ndim == 1 for x in (self.a, self.b)`."""
         clause = expr.clauses[0]
-        if len(expr.clauses) > 1 or clause.conditions or not isinstance(clause.iterable, Display):
+        if len(expr.clauses) > 1 or clause.conditions:
             return None
-        outer, held = dict(self.variables), []
-        for item in clause.iterable.items:
-            self.bind(clause.target, self.evaluate(item))
+        variables, texts, held = dict(self.variables), dict(self.texts), []
+        for item in self.items(clause.iterable):
+            self.bind_turn(clause.target, item)
             held.append(self.evaluate(expr.element))
-        self.variables = outer
+        self.variables, self.texts = variables, texts
         return first_held(held)
 
     # -- calls ------------------------------------------------------------------------------
@@ -395,7 +397,7 @@ class _Reader(StraightLine[Held]):
         return (
             self.attributes.get(name)
             if getter is None
-            else self._result(getter, expr, getter.declaration.self_name, {})
+            else self._result(getter, expr, getter.declaration.self_name, ())
         )
 
     def _read_called(self, symbol: FunctionSymbol, call: Call, values: list[Held]) -> Held:
@@ -403,19 +405,32 @@ class _Reader(StraightLine[Held]):
         function = symbol.declaration
         if function.decorators or function.is_async or function.is_generator or call.has_star:
             return None
-        given: dict[str, Held] = {}
         self_name = function.self_name
         parameters = function.parameters[1:] if function.owner is not None else function.parameters
+        named = {parameter.name: parameter.kind for parameter in parameters}
+        stars = {kind: name for name, kind in named.items() if kind in ("*", "**")}
         positional = iter(names_by_position(parameters))
+        given: list[tuple[str, Expr, Held]] = []
+        beyond: dict[str, list[Argument]] = {"*": [], "**": []}
         for argument, value in zip(call.args, values, strict=True):
             name = argument.keyword or next(positional, None)
-            if name is not None and self.is_self(argument.value):
+            if name is None or name not in named:
+                beyond["*" if name is None else "**"].append(argument)
+            elif self.is_self(argument.value):
                 self_name = name
-            elif name is not None:
-                given[name] = value
+            else:
+                given.append((name, argument.value, value))
+        rest, others = beyond["*"], beyond["**"]
+        if rest and "*" in stars:
+            given.append((stars["*"], Display(call.at, "tuple", tuple(a.value for a in rest)), None))
+        if others and "**" in stars:
+            keys = tuple(Constant(a.value.at, a.keyword, "str") for a in others)
+            given.append((stars["**"], DictDisplay(call.at, keys, tuple(a.value for a in others)), None))
         return self._result(symbol, call, self_name, given)
 
-    def _result(self, symbol: FunctionSymbol, expr: Expr, self_name: str | None, given: Mapping[str, Held]) -> Held:
+    def _result(
+        self, symbol: FunctionSymbol, expr: Expr, self_name: str | None, given: Iterable[tuple[str, Expr, Held]]
+    ) -> Held:
         """What a function returns that an expression calls; its body is read for what it does with leaves."""
         body = self.evaluator.calls.body_of(symbol) if self.depth < _MAX_DEPTH else None
         if body is None:
@@ -423,7 +438,8 @@ class _Reader(StraightLine[Held]):
         reader = _Reader(self.rebuilt, symbol.declaration, self.evaluator, symbol.module, self)
         reader.called_at = self.called_at if self.called_at is not None else expr.at
         reader.self_name = self_name
-        reader.variables |= given
+        for name, written, value in given:
+            reader.receive(name, written, value, self)
         reader.read(body)
         return self._placed(reader.returned, expr)
 
