@@ -83,7 +83,8 @@ def ordered(findings: list[Finding]) -> list[Finding]:
         or (_place(f) not in known and (f.confidence is not Confidence.LOW or (f.code, f.subject) not in certain))
     ]
     shown.sort(key=lambda f: f.sort_key)
-    first = {(_place(f), _about(f)): f for f in reversed(shown)}
+    surest_last = sorted(reversed(shown), key=lambda f: f.confidence is not Confidence.LOW)
+    first = {(_place(f), _about(f)): f for f in surest_last}
     return [f for f in shown if not _about(f) or first[_place(f), _about(f)] is f]
 
 

@@ -12,7 +12,7 @@ from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.infer.known.values import UNKNOWN, Instance, UnknownValue, Value, plain
-from jaxlint.libraries.standard import NEVER_TWICE, PUTTING
+from jaxlint.libraries.standard import NEVER_TWICE
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -20,6 +20,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
 from jaxlint.rules.analyses.bodies.loops import classes_compiled, outermost_loops
+from jaxlint.rules.analyses.bodies.turns import Turn
 from jaxlint.rules.analyses.fields.hashing import lacks_equality
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
@@ -27,7 +28,6 @@ from jaxlint.rules.analyses.instances.methods_called import held_method, own_met
 from jaxlint.rules.analyses.instances.origins import given_by
 from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
-from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
@@ -47,7 +47,7 @@ from jaxlint.syntax.statements import (
     For,
     FunctionDefinition,
     Statement,
-    While,
+    bound_once,
     parts,
     target_names,
     walk,
@@ -63,6 +63,8 @@ class _Put(msgspec.Struct, frozen=True):
     what: str
     #: The call of a loop that makes the instance; None where it is not told.
     made: Call | None = None
+    #: Whether that call makes a list of such instances.
+    in_list: bool = False
 
 
 class FreshStaticObject(BodyRule, ClassRule):
@@ -186,39 +188,9 @@ class FreshStaticObject(BodyRule, ClassRule):
             made = [*_puts(code, calls, fresh, around), *_by_factories(calls.values(), code, evaluator)]
             for put in made:
                 if put.cls in compiled or is_seen_to_cross(put.cls, evaluator):
-                    is_guess = _runs_long(put, around) or not _is_used(put, around, inside)
+                    turn = Turn(put.made, put.in_list, around, inside)
+                    is_guess = turn.runs_long(put.at) or not turn.is_used()
                     yield _problem(put, Confidence.LOW if is_guess else None)
-
-
-def _runs_long(put: _Put, around: tuple[Statement, ...]) -> bool:
-    """Whether there is a loop in the turn that puts something into a field: then it may be worth its compilation."""
-    inner = (one for one in walk(around, nested=False) if isinstance(one, (For, While)) and one not in around)
-    return any(not place_of(one.at).holds(place_of(put.at)) for one in inner)
-
-
-def _is_used(put: _Put, around: tuple[Statement, ...], inside: Iterable[Expr]) -> bool:
-    """Whether the turn that makes an instance calls something with it: else it may be one of those that are made first.
-
-    To put it into a list is no use of it.
-    """
-    names = {
-        name
-        for statement in walk(around, nested=False)
-        if isinstance(statement, Assign) and statement.value is put.made
-        for target in statement.targets
-        for name in target_names(target)
-    }
-    for call in inside:
-        if isinstance(call, Call) and call is not put.made and last_name(call.func) not in _COLLECTING:
-            given = [argument.value for argument in call.args]
-            starts = (root(expr) for expr in (*given, call.func))
-            if any(one is put.made for one in given) or any(isinstance(s, Name) and s.id in names for s in starts):
-                return True
-    return False
-
-
-#: Methods that only keep what they are given.
-_COLLECTING = PUTTING | {"setdefault", "put"}
 
 
 def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Expr]]]:
@@ -304,25 +276,51 @@ def _given(symbol: FunctionSymbol, call: Call, code: CodeRead, evaluator: Evalua
     return LocalInstances.of(code, evaluator).value(given[name]) if name in given else UNKNOWN
 
 
-def _returned(symbol: FunctionSymbol, held: Callable[[str], Value], evaluator: Evaluator) -> _Put | None:
+def _returned(
+    symbol: FunctionSymbol, held: Callable[[str], Value], evaluator: Evaluator, depth: int = 0
+) -> _Put | None:
     """What a function puts into a static field of an instance that it returns: all of it runs in each turn."""
     inner = symbol.declaration.inner_scope
-    fresh = _Freshness(symbol.module, inner, tuple(evaluator.calls.body_of(symbol) or ()), evaluator)
+    body = tuple(evaluator.calls.body_of(symbol) or ())
+    fresh = _Freshness(symbol.module, inner, body, evaluator)
     for value in symbol.declaration.return_values:
-        if not isinstance(value, Call):
-            continue
-        cls = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(value.func, symbol.module, inner))
-        if cls is None and isinstance(value.func, Attribute) and value.func.attr == "create":
-            created = evaluator.model.resolver.resolve(value.func.value, symbol.module, inner)
-            cls = evaluator.model.class_of_symbol(created)
-            cls = cls if cls is not None and is_train_state(cls) else None
-        puts = (
-            _updated(value, symbol, held, evaluator) if cls is None else ((cls, *put) for put in given_by(value, cls))
-        )
-        for owner, field, given in puts:
-            what = fresh.of(given)
-            if what is not None and field.role is Role.STATIC:
-                return _Put(given.at, owner, field, what)
+        if isinstance(value, Name):
+            value = bound_once(body).get(value.id, value)
+        if isinstance(value, Comprehension) and value.kind == "list" and isinstance(value.element, Call):
+            put = _put_by(value.element, symbol, held, fresh, evaluator, depth)
+            if put is not None:
+                return None if put.in_list else msgspec.structs.replace(put, in_list=True)
+        put = _put_by(value, symbol, held, fresh, evaluator, depth) if isinstance(value, Call) else None
+        if put is not None:
+            return put
+    return None
+
+
+def _put_by(
+    call: Call,
+    symbol: FunctionSymbol,
+    held: Callable[[str], Value],
+    fresh: _Freshness,
+    evaluator: Evaluator,
+    depth: int,
+) -> _Put | None:
+    """What a call, by which a function makes what it returns, puts into a static field."""
+    inner = symbol.declaration.inner_scope
+    called = evaluator.model.resolver.resolve(call.func, symbol.module, inner)
+    if isinstance(called, FunctionSymbol) and called.key != symbol.key and depth < _MAX_DEPTH:
+        wrapped = evaluator.calls.transformed.of(called.declaration, called.module)
+        put = None if wrapped else _returned(called, lambda _: UNKNOWN, evaluator, depth + 1)
+        return put if put is None or called.module is symbol.module else msgspec.structs.replace(put, at=call.at)
+    cls = evaluator.model.class_of_symbol(called)
+    if cls is None and isinstance(call.func, Attribute) and call.func.attr == "create":
+        created = evaluator.model.resolver.resolve(call.func.value, symbol.module, inner)
+        cls = evaluator.model.class_of_symbol(created)
+        cls = cls if cls is not None and is_train_state(cls) else None
+    puts = _updated(call, symbol, held, evaluator) if cls is None else ((cls, *put) for put in given_by(call, cls))
+    for owner, field, given in puts:
+        what = fresh.of(given)
+        if what is not None and field.role is Role.STATIC:
+            return _Put(given.at, owner, field, what)
     return None
 
 
