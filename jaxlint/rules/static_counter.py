@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Event, Replace
+from jaxlint.infer.evaluating.events import CodeRead, Event
 from jaxlint.infer.known.values import Scalar, plain
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.static_numbers import (
     COUNTER_NAMES,
+    PUTTING,
     StaticNumber,
     numbers_made,
     numbers_moved,
@@ -101,7 +102,7 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
     name = "static-counter"
     group = "roles"
     since = "0.1.0"
-    events = (Construct, Replace, AssignAttribute)
+    events = PUTTING
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the names and types of the class's own static fields."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Event, Replace
-from jaxlint.rules.analyses.fields.static_numbers import numbers_moved, numbers_put
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.rules.analyses.fields.static_numbers import PUTTING, is_seldom, numbers_moved, numbers_put
 from jaxlint.rules.analyses.fixes.static_numbers import problem_of
-from jaxlint.rules.base import BodyRule, EventRule, Problem
+from jaxlint.rules.base import BodyRule, Problem
 
 
-class StaticSchedule(EventRule, BodyRule):
+class StaticSchedule(BodyRule):
     """
     ## What it does
 
@@ -85,8 +85,10 @@ class StaticSchedule(EventRule, BodyRule):
 
     ## When not to use it
 
-    A float that is set once in a while, and for many steps, is worth the compilation: what an inner loop goes on with
-    is not reported. Nor are trials of several settings, each from the beginning.
+    A float that is set once in a while, and for many steps, is worth the compilation: what changes under a condition
+    (`if epoch % 10 == 0`) is not reported, nor are stages that are written out (`for rate in (0.1, 0.01)`) and trained
+    in a loop of their own, nor trials of several settings, each from the beginning. A counted loop of epochs is
+    reported, for there are as many compilations as epochs.
 
     ## References
 
@@ -97,16 +99,10 @@ class StaticSchedule(EventRule, BodyRule):
     name = "static-schedule"
     group = "roles"
     since = "0.1.0"
-    events = (Construct, Replace, AssignAttribute)
-
-    def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what is put into static fields."""
-        for one in numbers_put(event, evaluator):
-            if one.is_scheduled:
-                yield problem_of(one, event.place.module, evaluator)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what a loop moves at each turn, and passes to a compiled function."""
-        for one in numbers_moved(code, evaluator):
-            if one.is_scheduled:
-                yield problem_of(one, code.place.module, evaluator)
+        """Look at what is put into static fields, and at what a loop moves and gives to a compiled function."""
+        put = (number for event in code.events if type(event) in PUTTING for number in numbers_put(event, evaluator))
+        for number in (*put, *numbers_moved(code, evaluator)):
+            if number.is_scheduled and not is_seldom(number, code):
+                yield problem_of(number, code.place.module, evaluator)

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
     from jaxlint.infer.evaluating.evaluate import Evaluator
 
+#: Decorators by which another function may run, by what it is given.
+_DISPATCHING = frozenset({"functools.singledispatch", "functools.singledispatchmethod"})
+
 
 class Holding:
     """Tells what calls hand on; an evaluator of calls does."""
@@ -191,7 +194,7 @@ def keeps_return_value(name: str) -> bool:
     transform = TRANSFORMS.get(name)
     if transform is not None:
         return transform.returns is Returns.SAME
-    return name in WRAPPERS or name.startswith(("typing.", "functools."))
+    return name in WRAPPERS or (name.startswith(("typing.", "functools.")) and name not in _DISPATCHING)
 
 
 def _calls_with_all(name: str, body: Body) -> bool:

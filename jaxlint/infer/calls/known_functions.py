@@ -14,6 +14,7 @@ from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.values import (
     UNKNOWN,
     Array,
+    Choice,
     ClassObject,
     Container,
     FieldRead,
@@ -366,6 +367,12 @@ def _on_host(value: Value) -> Value:
             return Array("numpy", single, declared)
         case Instance():
             return replace(value, refilled=True)
+        case Container(items=tuple(items)):
+            return replace(value, items=tuple(map(_on_host, items)))
+        case Container(element=element):
+            return replace(value, element=_on_host(element))
+        case Choice(options=options):
+            return joined(list(map(_on_host, options)))
     return value
 
 

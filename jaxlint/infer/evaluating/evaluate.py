@@ -71,6 +71,8 @@ from jaxlint.syntax.expressions import (
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
 #: How many values are few: a parity or a phase compiles that often, and then no more.
 _FEW = 8
+#: What makes the same few numbers of many, or another one now and then.
+_REPEATING = frozenset({"%", "//", "&"})
 _BOUNDING = frozenset({"<", "<=", ">", ">=", "==", "!="})
 #: Constants of modules that are Python numbers.
 _FLOATS = frozenset(f"{m}.{n}" for m in ("math", "numpy", "jax.numpy") for n in NUMBER_CONSTANTS)
@@ -363,7 +365,8 @@ class Evaluator(Narrowing, Attributes):
                 result = UNKNOWN if isinstance(a, Container) or isinstance(b, Container) else Array("jax")
         elif isinstance(a, Scalar) and isinstance(b, Scalar):
             kind = a.kind if a.kind == b.kind else "float" if "float" in (a.kind, b.kind) else "int"
-            result = Scalar("float" if op == "/" else kind, a.varying or b.varying)
+            varying = (a.varying or b.varying) and op not in _REPEATING
+            result = Scalar("float" if op == "/" else kind, varying)
         elif isinstance(a, Container) or isinstance(b, Container):
             return _combined(op, a, b)
         if op == "%" and isinstance(left, FieldRead) and left.stepped:

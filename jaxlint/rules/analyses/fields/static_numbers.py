@@ -31,11 +31,12 @@ from jaxlint.syntax.expressions import (
     Display,
     Expr,
     Name,
+    Span,
     Starred,
     dotted,
     last_name,
 )
-from jaxlint.syntax.statements import all_parts, parts
+from jaxlint.syntax.statements import Body, For, If, While, all_parts, parts, walk
 
 #: Field names that mean a counter when typed int. Sizes and limits (`num_steps`, `max_steps`) and `seed` do not.
 COUNTER_NAMES = frozenset(
@@ -57,6 +58,8 @@ _LENGTHENING = frozenset("pad concatenate append repeat tile vstack hstack stack
 #: Loops that want a pytree back that has the structure of the one that they gave.
 _CARRYING = frozenset({"jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop"})
 
+#: What puts numbers into fields.
+PUTTING = (Construct, Replace, AssignAttribute)
 _CHANGES, _COUNTS = "is static and changes from step to step", "is static and counts up"
 
 
@@ -73,6 +76,8 @@ class StaticNumber(msgspec.Struct, frozen=True):
     carried: bool = False
     #: Whether it is a float that a copy has instead of the one before (JAX209), and no counter (JAX202).
     is_scheduled: bool = False
+    #: Whether it happens in a loop.
+    in_loop: bool = True
 
 
 def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
@@ -104,7 +109,7 @@ def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
             confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
             is_scheduled = _is_float(value.value) and (counts or not isinstance(event, Construct))
             what = _CHANGES if _is_float(value.value) else _COUNTS
-            yield StaticNumber(value.at, cls, field, what, confidence, _is_carried(event), is_scheduled)
+            yield StaticNumber(value.at, cls, field, what, confidence, _is_carried(event), is_scheduled, event.in_loop)
 
 
 def numbers_made(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]:
@@ -137,6 +142,27 @@ def numbers_moved(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber
             is_scheduled = plain(evaluator.promises.field(field, moved.cls)) != Scalar("int")
             at = moved.copy.at
             yield StaticNumber(at, moved.cls, field, _CHANGES, Confidence.HIGH, is_scheduled=is_scheduled)
+
+
+def is_seldom(number: StaticNumber, code: CodeRead) -> bool:
+    """Whether a loop changes a number now and then, which is worth the compilation.
+
+    That is where a turn does so under a condition, where a loop goes through a few values that are written out and has
+    one of its own for each, and where a comprehension tries them.
+    """
+    place = place_of(number.at)
+    loops = [s for s in code.statements if isinstance(s, (For, While)) and _holds(s.body, place)]
+    if not loops:
+        return number.in_loop
+    inside = list(walk(loops[-1].body, nested=False))
+    if any(isinstance(s, If) and place_of(s.at).holds(place) for s in inside):
+        return True
+    is_written_out = isinstance(loops[-1], For) and isinstance(loops[-1].iterable, Display)
+    return is_written_out and any(isinstance(s, (For, While)) for s in inside)
+
+
+def _holds(body: Body, place: Span) -> bool:
+    return any(place_of(s.at).holds(place) for s in body)
 
 
 def _is_put(moved: Moved, code: CodeRead, evaluator: Evaluator) -> bool:
