@@ -11,7 +11,7 @@ from jaxlint.infer.known.values import Scalar, plain
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.static_numbers import (
     COUNTER_NAMES,
-    PUTTING,
+    FIELD_EVENTS,
     StaticNumber,
     numbers_made,
     numbers_moved,
@@ -106,7 +106,7 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
     name = "static-counter"
     group = "roles"
     since = "0.1.0"
-    events = PUTTING
+    events = FIELD_EVENTS
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the names and types of the class's own static fields."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.rules.analyses.fields.static_numbers import PUTTING, is_seldom, numbers_moved, numbers_put
+from jaxlint.rules.analyses.fields.static_numbers import FIELD_EVENTS, is_seldom, numbers_moved, numbers_put
 from jaxlint.rules.analyses.fixes.static_numbers import problem_of
 from jaxlint.rules.base import BodyRule, Problem
 
@@ -102,7 +102,9 @@ class StaticSchedule(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is put into static fields, and at what a loop moves and gives to a compiled function."""
-        put = (number for event in code.events if type(event) in PUTTING for number in numbers_put(event, evaluator))
+        put = (
+            number for event in code.events if type(event) in FIELD_EVENTS for number in numbers_put(event, evaluator)
+        )
         for number in (*put, *numbers_moved(code, evaluator)):
             if number.is_scheduled and not is_seldom(number, code):
                 yield problem_of(number, code.place.module, evaluator)

@@ -434,6 +434,11 @@ def looked_up(expr: Expr, bound: Mapping[str, Expr]) -> Expr:
     return bound.get(expr.id, expr) if isinstance(expr, Name) else expr
 
 
+def has_variable(expr: Expr, name: str) -> bool:
+    """Whether a name stands in an expression, whatever variable it means there."""
+    return any(isinstance(part, Name) and part.id == name for part in parts(expr))
+
+
 def of_around(expr: Expr, name: str) -> tuple[Expr, ...]:
     """The expressions directly inside one in which the variable `name` is that of around it.
 

@@ -23,6 +23,7 @@ from jaxlint.infer.calls.passing import (
     is_function,
     is_open,
     passed_by,
+    switches,
     taking,
     worth_passing,
 )
@@ -464,13 +465,16 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 bound[parameter.name] = plain(known(passed.keywords[parameter.name]))
             if parameter.kind in ("*", "**"):
                 bound |= passed.beyond(parameters)
-        bound |= passed.switches_left_out(parameters) if bound else {}
+        left_out = dict(passed.left_out(parameters)) if bound else {}
+        bound |= switches(left_out)
         self.note_passed(function.symbol, bound, parameters if passed.has_star else ())
         if any(map(is_swept, bound.values())) and self._has_no_effect(function.symbol):
             return self._computed(function, bound, passed)
         larger = {name: value for name, value in bound.items() if is_larger_array(value)}
         bound = worth_passing(bound) or called_back(bound, function.symbol, self.calling)
-        for name, default in passed.left_out(parameters) if bound else ():
+        for name, default in left_out.items() if bound else ():
+            if type(default) is Constant:
+                continue
             with self.notes.muted():
                 value = plain(self.evaluator.static(Placed(default, function.symbol.module, declaration.scope)))
             bound |= {name: value} if is_function(value) else {}

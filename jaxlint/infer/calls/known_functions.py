@@ -14,7 +14,6 @@ from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.values import (
     UNKNOWN,
     Array,
-    Choice,
     ClassObject,
     Container,
     FieldRead,
@@ -32,6 +31,7 @@ from jaxlint.infer.known.values import (
     dict_of,
     element_of,
     filled,
+    inside,
     join,
     joined,
     known_entries,
@@ -367,13 +367,7 @@ def _on_host(value: Value) -> Value:
             return Array("numpy", single, declared)
         case Instance():
             return replace(value, refilled=True)
-        case Container(items=tuple(items)):
-            return replace(value, items=tuple(map(_on_host, items)))
-        case Container(element=element):
-            return replace(value, element=_on_host(element))
-        case Choice(options=options):
-            return joined(list(map(_on_host, options)))
-    return value
+    return inside(value, _on_host)
 
 
 def _extreme(call: Call, values: Values) -> Value:

@@ -8,9 +8,8 @@ import msgspec
 
 from jaxlint.infer.known.deferred import Held, Values, known
 from jaxlint.infer.known.values import (
-    FALSE,
-    TRUE,
     UNKNOWN,
+    WRITTEN,
     Container,
     FunctionValue,
     LocalFunctionValue,
@@ -70,11 +69,6 @@ class Passed(msgspec.Struct, frozen=True):
             if parameter.default is not None and parameter.name not in given:
                 yield parameter.name, parameter.default
 
-    def switches_left_out(self, parameters: Sequence[Parameter]) -> dict[str, Value]:
-        """The defaults written as `True` or as `False` of those of some parameters that the call leaves out."""
-        left_out = [(name, d) for name, d in self.left_out(parameters) if type(d) is Constant and d.kind == "bool"]
-        return {name: TRUE if default.value else FALSE for name, default in left_out}
-
 
 def passed_by(call: Call, values: Values, applied: Sequence[Applied] = ()) -> Passed:
     """What a call passes to a function after what is `applied` to it: `jax.vmap` passes rows of arrays."""
@@ -122,6 +116,12 @@ def after_receiver(function: FunctionValue) -> Sequence[Parameter]:
 def taking(function: FunctionValue) -> list[Parameter]:
     """The parameters that take the positional arguments of a call."""
     return [p for p in after_receiver(function) if p.kind == "positional"]
+
+
+def switches(defaults: Mapping[str, Expr]) -> dict[str, Value]:
+    """Those of some defaults that are written as `True` or as `False`."""
+    constants = [(name, one.value) for name, one in defaults.items() if type(one) is Constant and one.kind == "bool"]
+    return {name: WRITTEN[bool(value)] for name, value in constants}
 
 
 def is_open(parameter: Parameter) -> bool:

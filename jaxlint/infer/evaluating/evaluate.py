@@ -14,9 +14,8 @@ from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.mixins import inheriting
 from jaxlint.infer.known.narrowing import Narrowing
 from jaxlint.infer.known.values import (
-    FALSE,
-    TRUE,
     UNKNOWN,
+    WRITTEN,
     Array,
     ClassObject,
     Container,
@@ -163,9 +162,7 @@ class Evaluator(Narrowing, Attributes):
         return self.calls.call(expr, env)
 
     def _constant(self, expr: Constant, env: Environment) -> Value:
-        if expr.kind == "bool":
-            return TRUE if expr.value else FALSE
-        return Scalar(expr.kind)
+        return WRITTEN[bool(expr.value)] if expr.kind == "bool" else Scalar(expr.kind)
 
     def _display(self, expr: Display, env: Environment) -> Value:
         if expr.has_star:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
@@ -42,7 +43,8 @@ class Scalar(msgspec.Struct, frozen=True):
 
 
 NONE = Scalar("NoneType")
-TRUE, FALSE = Scalar("bool", says=True), Scalar("bool", says=False)
+#: What is written as `True` or as `False`.
+WRITTEN = {says: Scalar("bool", says=says) for says in (True, False)}
 
 
 class Instance(msgspec.Struct, frozen=True):
@@ -315,17 +317,22 @@ def joined(values: list[Value]) -> Value:
     return result
 
 
+def inside(value: Value, change: Callable[[Value], Value]) -> Value:
+    """The value where what a container holds, or each of several possible values, is changed; else the value."""
+    match value:
+        case Container(items=items, element=element):
+            return replace(value, items=None if items is None else tuple(map(change, items)), element=change(element))
+        case Choice(options=options):
+            return joined(list(map(change, options)))
+    return value
+
+
 def of_any_library(value: Value) -> Value:
     """The value where an array of numpy may be in the place of one of jax."""
     match value:
         case Array(library="jax", single=single, declared=declared):
             return Array("array", single, declared)
-        case Container(kind=kind, items=items, element=element, keys=keys, declared=declared):
-            held = None if items is None else tuple(map(of_any_library, items))
-            return Container(kind, held, of_any_library(element), keys, declared)
-        case Choice(options=options):
-            return joined([of_any_library(option) for option in options])
-    return value
+    return inside(value, of_any_library)
 
 
 def of_jax(value: Value) -> Value:
@@ -335,12 +342,7 @@ def of_jax(value: Value) -> Value:
             return Array("jax", single)
         case Instance(cls=cls):
             return replace(value, compiled=cls.is_pytree)
-        case Container(kind=kind, items=items, element=element, keys=keys, declared=declared):
-            held = None if items is None else tuple(map(of_jax, items))
-            return Container(kind, held, of_jax(element), keys, declared)
-        case Choice(options=options):
-            return joined([of_jax(option) for option in options])
-    return value
+    return inside(value, of_jax)
 
 
 def dict_of(entries: dict[str, Value]) -> Container:

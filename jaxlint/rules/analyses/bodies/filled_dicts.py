@@ -31,11 +31,11 @@ from jaxlint.syntax.statements import (
     Return,
     Statement,
     blocks,
+    bound_names,
     expressions,
     own_parts,
     parts,
     reads,
-    target_names,
     targets_of,
     walk,
 )
@@ -79,14 +79,9 @@ def _filled_keys(name: str, call: Call, body: Body) -> frozenset[str]:
 
 def _first_keys(name: str, statements: list[Statement]) -> frozenset[str] | None:
     """The keys of the dict that a variable is given; None if it is assigned twice, or something else."""
-    bound = [s for s in statements if isinstance(s, (Assign, Annotate)) and _binds(s, name)]
+    bound = [s for s in statements if isinstance(s, (Assign, Annotate)) and name in bound_names(s)]
     value = bound[0].value if len(bound) == 1 else None
     return None if value is None else _literal_keys(value)
-
-
-def _binds(statement: Assign | Annotate, name: str) -> bool:
-    targets = statement.targets if isinstance(statement, Assign) else (statement.target,)
-    return any(name in target_names(target) for target in targets)
 
 
 def _literal_keys(value: Expr) -> frozenset[str] | None:

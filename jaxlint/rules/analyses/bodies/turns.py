@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from jaxlint.libraries.standard import PUTTING
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Display, Expr, Name, last_name, root
-from jaxlint.syntax.statements import Assign, Do, For, Statement, While, target_names, walk
+from jaxlint.syntax.statements import Assign, Do, For, Statement, While, bound_names, target_names, walk
 
 #: Methods that only keep what they are given.
 _COLLECTING = PUTTING | {"setdefault", "put"}
@@ -37,8 +37,8 @@ class Turn:
 
     def _read(self, statement: Statement) -> None:
         match statement:
-            case Assign(targets=targets, value=value):
-                names = {name for target in targets for name in target_names(target)}
+            case Assign(value=value):
+                names = set(bound_names(statement))
                 if self._is_instance(value):
                     self._instances |= names
                 elif self._is_list(value):

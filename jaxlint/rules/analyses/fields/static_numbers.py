@@ -10,6 +10,7 @@ import msgspec
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Event, KeywordValue, Replace
+from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
@@ -58,8 +59,8 @@ _LENGTHENING = frozenset("pad concatenate append repeat tile vstack hstack stack
 #: Loops that want a pytree back that has the structure of the one that they gave.
 _CARRYING = frozenset({"jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop"})
 
-#: What puts numbers into fields.
-PUTTING = (Construct, Replace, AssignAttribute)
+#: The events in which fields get values.
+FIELD_EVENTS = (Construct, Replace, AssignAttribute)
 _CHANGES, _COUNTS = "is static and changes from step to step", "is static and counts up"
 
 
@@ -96,8 +97,8 @@ def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
             return  # a frozen instance is not changed by an assignment
         loops = event.in_loop
     for value in values:
-        field = cls.field(value.name)
-        if field is None or field.role is not Role.STATIC or _static_by_value(field, cls):
+        field = _static_field(value.name, cls)
+        if field is None:
             continue
         if not isinstance(event, AssignAttribute) and not is_kept(field.name, cls):
             continue
@@ -105,7 +106,7 @@ def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
             loops = loops and field.name in COUNTER_NAMES
         counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
         counts = counts and _is_repeated(event, field, value.value, evaluator)
-        if counts or (loops and _varies(value.value)):
+        if counts or (loops and is_swept(plain(value.value))):
             confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
             is_scheduled = _is_float(value.value) and (counts or not isinstance(event, Construct))
             what = _CHANGES if _is_float(value.value) else _COUNTS
@@ -119,10 +120,8 @@ def numbers_made(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]
             continue
         cls = construct.cls.cls
         for given in construct.arguments:
-            field = cls.field(given.name)
-            if field is None or field.role is not Role.STATIC or _static_by_value(field, cls):
-                continue
-            if _varies(given.value) and is_kept(field.name, cls):
+            field = _static_field(given.name, cls)
+            if field is not None and is_swept(plain(given.value)) and is_kept(field.name, cls):
                 what = _CHANGES if _is_float(given.value) else _COUNTS
                 yield StaticNumber(given.at, cls, field, what, Confidence.HIGH)
 
@@ -133,10 +132,8 @@ def numbers_moved(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber
         return
     yield from _swept(code, evaluator)
     for moved in moved_at_each_turn(code, evaluator, SCALING, sets=True):
-        field = moved.cls.field(moved.field)
-        if field is None or field.role is not Role.STATIC or _static_by_value(field, moved.cls):
-            continue
-        if _is_put(moved, code, evaluator):
+        field = _static_field(moved.field, moved.cls)
+        if field is None or _is_put(moved, code, evaluator):
             continue
         if any(applied.transform.kind is Kind.JIT for applied in moved.applied):
             is_scheduled = plain(evaluator.promises.field(field, moved.cls)) != Scalar("int")
@@ -175,8 +172,8 @@ def _swept(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]:
     """The floats that a loop over something unknown gives to what it computes with from turn to turn."""
     for event, given in swept_into(code):
         cls = event.cls.cls if isinstance(event, Construct) else event.receiver.cls
-        field = cls.field(given.name)
-        if field is None or field.role is not Role.STATIC or _static_by_value(field, cls) or _varies(given.value):
+        field = _static_field(given.name, cls)
+        if field is None or is_swept(plain(given.value)):
             continue
         if plain(evaluator.promises.field(field, cls)) == Scalar("float") and is_kept(field.name, cls):
             if event.into_jit or is_seen_to_cross(cls, evaluator):
@@ -189,9 +186,12 @@ def _is_float(value: Value) -> bool:
     return isinstance(number, Scalar) and number.kind == "float"
 
 
-def _static_by_value(field: Field, cls: PytreeClass) -> bool:
-    """Whether the field is static only because of its value, in a framework whose objects also live outside of jit."""
-    return cls.framework.is_stateful and not field.metadata
+def _static_field(name: str, cls: PytreeClass) -> Field | None:
+    """A field that is static, not only by its value, in a framework whose objects also live outside of jit."""
+    field = cls.field(name)
+    if field is None or field.role is not Role.STATIC or (cls.framework.is_stateful and not field.metadata):
+        return None
+    return field
 
 
 def _counts_up(value: Value, field: Field, cls: PytreeClass) -> bool:
@@ -372,9 +372,3 @@ def _is_called_compiled(event: Event, evaluator: Evaluator) -> bool:
 def _is_named(expr: Expr, names: Collection[str]) -> bool:
     """Whether an expression is one of some names, or ends with one of them."""
     return (isinstance(expr, Name) and expr.id in names) or (isinstance(expr, Attribute) and expr.attr in names)
-
-
-def _varies(value: Value) -> bool:
-    """Whether a value is a number that each turn of a loop changes."""
-    value = plain(value)
-    return isinstance(value, Scalar) and value.kind in ("int", "float") and value.varying

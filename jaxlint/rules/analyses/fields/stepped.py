@@ -40,6 +40,7 @@ from jaxlint.syntax.statements import (
     While,
     all_parts,
     bound_once,
+    has_variable,
     looked_up,
     own_parts,
     parts,
@@ -119,7 +120,7 @@ def _in_steps(call: Call, name: str, once: Mapping[str, Expr]) -> Iterator[Call]
             yield from steps
             yield _with_operand(call, operand, Name(operand.at, name))
             return
-    if any(isinstance(part, Name) and part.id == name for part in parts(call)):
+    if has_variable(call, name):
         yield call
 
 
@@ -203,8 +204,7 @@ class Copies:
         """Whether an expression certainly is a number: written out, or a variable that is said to hold one."""
         if is_number(expr):
             return True
-        held = plain(value_at(expr, code, self.evaluator)) if isinstance(expr, Name) else UNKNOWN
-        return isinstance(held, Scalar) and held.kind in ("int", "float")
+        return isinstance(expr, Name) and _is_scalar(value_at(expr, code, self.evaluator))
 
     def set_in_turn(self, copy: Call, name: str, code: CodeRead) -> Iterator[str]:
         """The fields that such a copy is given another number for in each turn of the loop around."""
@@ -295,9 +295,9 @@ class Copies:
             match part:
                 case Attribute(value=Name(id=held), attr=attr) if held == base:
                     field = self.cls.field(attr)
-                    value = UNKNOWN if field is None else plain(self.evaluator.promises.field(field, self.cls))
-                    is_scalar = isinstance(value, Scalar) and value.kind in ("int", "float")
-                    if is_scalar and field is not None and (field.default is None or may_move(field.default.expr)):
+                    if field is None or not _is_scalar(self.evaluator.promises.field(field, self.cls)):
+                        continue
+                    if field.default is None or may_move(field.default.expr):
                         yield f"{base}.{attr}"
                 case Name(id=name):
                     symbol = self.evaluator.model.resolver.resolve(part, module, scope)
@@ -323,6 +323,12 @@ class Copies:
             yield from selected(copy, base)
         elif self.evaluator.model.class_of_symbol(resolver.follow(resolver.resolve(copy.func, module, scope))) is cls:
             yield from ((field.name, value) for field, value in given_by(copy, cls))
+
+
+def _is_scalar(value: Value) -> bool:
+    """Whether a value is a number of Python."""
+    value = plain(value)
+    return isinstance(value, Scalar) and value.kind in ("int", "float")
 
 
 def selected(call: Call, base: str) -> Iterator[tuple[str, Expr]]:

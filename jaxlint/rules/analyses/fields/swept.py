@@ -16,7 +16,8 @@ from jaxlint.syntax.statements import (
     Statement,
     While,
     blocks,
-    parts,
+    bound_names,
+    has_variable,
     target_names,
     walk,
 )
@@ -55,13 +56,13 @@ def _fed_back(loop: For, made: dict[int, Construct | Replace]) -> Iterator[Const
     held = defaultdict[str, list[Construct | Replace]](list)
     for statement in assigned:
         if id(statement.value) in made:
-            for name in (name for target in statement.targets for name in target_names(target)):
+            for name in bound_names(statement):
                 held[name].append(made[id(statement.value)])
     found: dict[int, Construct | Replace] = {id(event): event for event in _trained_on(loop, assigned, made)}
     for statement in assigned:
         call = statement.value
         assert isinstance(call, Call)
-        bound = {name for target in statement.targets for name in target_names(target)}
+        bound = set(bound_names(statement))
         taken = [argument.value for argument in call.args]
         taken += [call.func.value] if isinstance(call.func, Attribute) else []
         is_beside = any(isinstance(value, Name) and value.id in bound for value in taken)
@@ -80,9 +81,9 @@ def _trained_on(loop: For, assigned: Sequence[Assign], made: dict[int, Construct
         event = made.get(id(statement.value))
         if not isinstance(event, Replace) or not isinstance(event.base, Name) or not event.rebinds:
             continue
-        bound = [s for s in walk(loop.body, nested=False) if isinstance(s, Assign) and _binds(s, event.base.id)]
+        bound = [s for s in walk(loop.body, nested=False) if isinstance(s, Assign) and event.base.id in bound_names(s)]
         steps = (s for s in bound if isinstance(s.value, Call) and id(s) not in once)
-        if next(steps, None) is not None and all(_reads(s.value, event.base.id) for s in bound):
+        if next(steps, None) is not None and all(has_variable(s.value, event.base.id) for s in bound):
             yield event
 
 
@@ -98,15 +99,7 @@ def _goes_on(event: Construct | Replace, bound: set[str], assigned: Sequence[Ass
     base = event.base if isinstance(event, Replace) and event.into_jit else None
     if not isinstance(base, Name) or base.id not in bound:
         return False
-    return all(_reads(s.value, base.id) for s in assigned if _binds(s, base.id))
-
-
-def _binds(statement: Assign, name: str) -> bool:
-    return any(name in target_names(target) for target in statement.targets)
-
-
-def _reads(value: Expr, name: str) -> bool:
-    return any(isinstance(part, Name) and part.id == name for part in parts(value))
+    return all(has_variable(s.value, base.id) for s in assigned if base.id in bound_names(s))
 
 
 def _once_a_turn(body: Body) -> Iterator[Statement]:
