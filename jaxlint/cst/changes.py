@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.finding import Applicability, Edit
 
@@ -396,3 +397,9 @@ class Proposal(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...]
     imports: tuple[NeededImport, ...] = ()
     otherwise: Proposal | None = None
+
+    def as_unsafe(self) -> Proposal:
+        """The fix where what it mends may be meant for something else."""
+        otherwise = None if self.otherwise is None else self.otherwise.as_unsafe()
+        is_safe = self.applicability is Applicability.SAFE
+        return replace(self, applicability=Applicability.UNSAFE if is_safe else self.applicability, otherwise=otherwise)

@@ -369,6 +369,10 @@ class Checker:
     def _as_findings(self, problems: list[Problem], rule: Rule, module: Module, at: object) -> list[Finding]:
         if isinstance(at, Event) and rests_on_annotation(at):
             problems = [structs.replace(problem, declared=True) for problem in problems]
+        if isinstance(at, Event) and at.place.is_one_way:
+            problems = [
+                structs.replace(p, declared=True, fix=None if p.fix is None else p.fix.as_unsafe()) for p in problems
+            ]
         return [self._finding(p, rule, module, self._place(p, module)) for p in problems]
 
     def _checks_of(self, kind: type[Event]) -> _Checks:

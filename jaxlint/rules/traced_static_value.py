@@ -19,6 +19,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fixes.roles import make_leaf
 from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, mapped_parameters, traced_parameters
@@ -137,7 +138,7 @@ class TracedStaticValue(BodyRule):
             ]
             where = f"`{function.name}` (`{transform}`)"
         else:
-            caller = _calling(function, code, evaluator)
+            caller = _calling(function, {one.field.name for one in given}, code, evaluator)
             where = "" if caller is None else f"`{function.name}`, which {caller.name} calls"
             numbers = _Numbers(() if caller is None else caller.given, code.body)
             found = [
@@ -169,11 +170,11 @@ def _static_values(code: CodeRead) -> Iterator[_Static]:
         else:
             continue
         statics = [(v, f) for v in given if (f := cls.field(v.name)) is not None and f.role is Role.STATIC]
-        if not statics or cls.framework.is_stateful or not _is_returned(event.call, code.body):
+        if not statics or cls.framework.is_stateful:
             continue
         for value, field in statics:
             expr = _given(value, event.call)
-            if expr is not None and is_kept(field.name, cls):
+            if expr is not None and is_kept(field.name, cls) and _is_returned(event.call, code.body, {field.name}):
                 yield _Static(cls, field, value, expr)
 
 
@@ -199,8 +200,8 @@ class _Caller(msgspec.Struct, frozen=True):
     given: set[str]
 
 
-def _calling(function: Function, code: CodeRead, evaluator: Evaluator) -> _Caller | None:
-    """The compiled function of the module that returns what a helper returns; None if none is seen."""
+def _calling(function: Function, fields: set[str], code: CodeRead, evaluator: Evaluator) -> _Caller | None:
+    """The compiled function of the module that returns what a helper returns, with its fields; None if none is seen."""
     module = code.place.module
     if function.owner is not None or function.scope or code.applied or function.decorators:
         return None
@@ -211,7 +212,7 @@ def _calling(function: Function, code: CodeRead, evaluator: Evaluator) -> _Calle
         body = evaluator.calls.body_of(FunctionSymbol(module, other)) or () if applied else ()
         for part in all_parts(body, nested=False):
             if isinstance(part, Call) and isinstance(part.func, Name) and part.func.id == function.name:
-                if _is_returned(part, body):
+                if _is_returned(part, body, fields):
                     numbers = _Numbers(_rebuilt_numbers(other, applied, module, evaluator), body)
                     passed = {} if part.has_star else part.given_to(function.positional)
                     traced = {name for name, expr in passed.items() if numbers.computes(expr)}
@@ -350,19 +351,32 @@ def _depending(names: frozenset[str], body: Body) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_returned(call: Call, body: Body) -> bool:
-    """Whether what a call makes is returned, at once or as a variable."""
+def _is_returned(call: Call, body: Body, fields: Collection[str]) -> bool:
+    """Whether what a call makes is returned, at once, as a variable, or in a copy that keeps some fields."""
     names: set[str] = set()
+
+    def is_it(expr: Expr) -> bool:
+        if expr is call or (isinstance(expr, Name) and expr.id in names):
+            return True
+        return isinstance(expr, Call) and (base := _copied(expr, fields)) is not None and is_it(base)
+
     for statement in walk(body, nested=False):
         match statement:
-            case Assign(targets=(Name(id=name),), value=value) if value is call:
+            case Assign(targets=(Name(id=name),), value=value) if is_it(value):
                 names.add(name)
             case Return(value=value) if value is not None:
-                if any(part is call for part in own_parts(statement)):
-                    return True
-                if any(isinstance(part, Name) and part.id in names for part in _handed(value)):
+                if any(part is call for part in own_parts(statement)) or any(map(is_it, _handed(value))):
                     return True
     return False
+
+
+def _copied(call: Call, fields: Collection[str]) -> Expr | None:
+    """The instance of which a call makes a copy that has the same values in some fields."""
+    if last_name(call.func) not in COPYING_NAMES or any(a.star or a.keyword in fields for a in call.args):
+        return None
+    if call.positional:
+        return call.positional[0]
+    return call.func.value if isinstance(call.func, Attribute) else None
 
 
 def _handed(value: Expr) -> Iterator[Expr]:

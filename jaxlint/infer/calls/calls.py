@@ -37,10 +37,12 @@ from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.deferred import Held, Values, known
 from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.evidence import contradicts
+from jaxlint.infer.known.transformed_values import traced
 from jaxlint.infer.known.values import (
     UNKNOWN,
     AnyFunction,
     Array,
+    Choice,
     ClassObject,
     Container,
     FunctionValue,
@@ -49,6 +51,7 @@ from jaxlint.infer.known.values import (
     LocalFunctionValue,
     Method,
     Partial,
+    Possibly,
     Scalar,
     Symbolic,
     UnknownValue,
@@ -58,9 +61,9 @@ from jaxlint.infer.known.values import (
     is_informative,
     is_larger_array,
     join,
+    joined,
     of_jax,
     plain,
-    traced,
 )
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of
@@ -227,12 +230,14 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 held = held.value
                 outer = plain(self.evaluator.evaluate(held, env))
                 receiver = outer if isinstance(outer, Array) else receiver
-            owner = as_instance(self.evaluator.evaluate(held.value, env)) if isinstance(held, Attribute) else None
+            holder = self.evaluator.evaluate(held.value, env) if isinstance(held, Attribute) else UNKNOWN
             start = as_instance(self.evaluator.evaluate(root(held), env))
             index = plain(self.evaluator.evaluate(target.index, env))
         if isinstance(receiver, Array) and isinstance(index, Scalar) and index.kind == "str":
             return  # what is asked for by a string is no array, whatever an annotation says
-        self.notes.assign_item(target, held, receiver, how, owner, start is not None and start.refilled)
+        if isinstance(holder, Possibly) and isinstance(held, Attribute):
+            self.notes.possible[id(held.value)] = holder.value
+        self.notes.assign_item(target, held, receiver, how, as_instance(holder), start is not None and start.refilled)
 
     def _apply(self, func: Value, call: Call, values: Values, env: Environment) -> Value:
         match func:
@@ -268,6 +273,11 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 return handed_on(func, call, values, self.known_functions.call(name, call, values, env))
             case AnyFunction(result=result):
                 return result
+            case Choice(options=several) if all(
+                isinstance(one, (FunctionValue, LocalFunctionValue)) for one in several
+            ):
+                with self.notes.muted():  # which of them it is may depend on what it is given
+                    return joined([self._apply(one, call, values, env) for one in several])
             case Instance():
                 method = plain(self.evaluator.attribute_of(func, "__call__"))
                 return self._apply(method, call, values, env) if isinstance(method, FunctionValue) else UNKNOWN

@@ -9,6 +9,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from jaxlint.infer.known.values import (
+    NONE,
     UNKNOWN,
     Array,
     Choice,
@@ -160,9 +161,9 @@ def _agreed(several: list[Told]) -> dict[str, Value]:
 
 
 def are_alike(values: Iterable[Value]) -> bool:
-    """Whether some values count as the same: instances of one class, or values of one kind."""
-    kinds = {cls if (cls := getattr(value, "cls", None)) is not None else type(value) for value in values}
-    return len(kinds) == 1
+    """Whether some values count as the same, besides None: instances of one class, or values of one kind."""
+    given = [value for value in values if value != NONE]
+    return len({cls if (cls := getattr(value, "cls", None)) is not None else type(value) for value in given}) <= 1
 
 
 def carried(value: Value) -> Value:

@@ -14,6 +14,7 @@ from jaxlint.infer.evaluating.events import Cross, Transformed
 from jaxlint.infer.evaluating.notes import Notes
 from jaxlint.infer.known.deferred import Values
 from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.transformed_values import filled, slice_of
 from jaxlint.infer.known.values import (
     UNKNOWN,
     AnyFunction,
@@ -28,11 +29,9 @@ from jaxlint.infer.known.values import (
     UnknownValue,
     Value,
     binds_receiver,
-    filled,
     join,
     known_entries,
     plain,
-    slice_of,
 )
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.infer.transforms.transformed import TransformedFunctions

@@ -11,6 +11,7 @@ from jaxlint.infer.calls.transformed_classes import instances_in
 from jaxlint.infer.known.counting import is_swept, settled
 from jaxlint.infer.known.deferred import Values
 from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.transformed_values import filled
 from jaxlint.infer.known.values import (
     UNKNOWN,
     Array,
@@ -30,7 +31,6 @@ from jaxlint.infer.known.values import (
     as_instance,
     dict_of,
     element_of,
-    filled,
     inside,
     join,
     joined,

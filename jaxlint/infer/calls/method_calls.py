@@ -14,6 +14,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.notes import Notes, keyword_values
 from jaxlint.infer.known.deferred import Values
 from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.transformed_values import filled
 from jaxlint.infer.known.values import (
     UNKNOWN,
     Array,
@@ -29,7 +30,6 @@ from jaxlint.infer.known.values import (
     Value,
     as_instance,
     element_of,
-    filled,
     join,
     joined,
     of_jax,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from jaxlint.infer.known.deferred import Held, Values, known
+from jaxlint.infer.known.transformed_values import slice_of
 from jaxlint.infer.known.values import (
     UNKNOWN,
     WRITTEN,
@@ -22,7 +23,6 @@ from jaxlint.infer.known.values import (
     is_larger_array,
     known_entries,
     plain,
-    slice_of,
 )
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of

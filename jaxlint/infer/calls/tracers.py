@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from jaxlint.infer.known.deferred import Values
+from jaxlint.infer.known.transformed_values import marked
 from jaxlint.infer.known.values import (
     Array,
     Choice,
@@ -18,7 +19,6 @@ from jaxlint.infer.known.values import (
     Value,
     as_instance,
     holds_pytrees,
-    marked,
     plain,
 )
 from jaxlint.infer.transforms.applied import abstracting, rebuilt_parameters

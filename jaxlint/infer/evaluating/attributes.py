@@ -13,6 +13,7 @@ from jaxlint.infer.known.annotations import AnnotationReader
 from jaxlint.infer.known.bound_again import after, bindings_of, is_attribute, is_variable
 from jaxlint.infer.known.evidence import contradicts
 from jaxlint.infer.known.promises import Promises
+from jaxlint.infer.known.transformed_values import marked
 from jaxlint.infer.known.values import (
     UNKNOWN,
     Array,
@@ -32,7 +33,6 @@ from jaxlint.infer.known.values import (
     Value,
     join,
     joined,
-    marked,
     of_any_library,
     of_jax,
     plain,

@@ -45,6 +45,8 @@ class Place(msgspec.Struct, frozen=True):
     subclasses: Callable[[PytreeClass], list[PytreeClass]] = _none_visible
     #: What is applied to a function of the module (once all of the module is read).
     applied: Callable[[Function], tuple[Applied, ...]] = _nothing_applied
+    #: Whether it happens on one of the ways that lead to a line; on others something else may be meant.
+    is_one_way: bool = False
 
     @property
     def function(self) -> Function | None:

@@ -32,6 +32,7 @@ from jaxlint.infer.known.values import (
     ClassObject,
     FieldRead,
     Instance,
+    Possibly,
     UnknownValue,
     Value,
     as_instance,
@@ -96,6 +97,8 @@ class Notes:
         self.reader: FunctionReader | None = None
         #: What is known at the statements of the unit being read, by their identity.
         self.points: dict[int, Point] = {}
+        #: What is changed that is an instance on one of the ways to a line, by the identity of expressions.
+        self.possible: dict[int, Instance] = {}
 
     def add(self, event: Event) -> None:
         """Keep an event, unless the code is being read only for its value, or the error it may raise is expected."""
@@ -181,6 +184,8 @@ class Notes:
         candidates = [as_instance(o) for o in options(plain(without_none(plain(receiver))))]
         instances = [i for i in candidates if i is not None]
         if place is None or not instances or len(instances) < len(candidates):
+            if place is not None and isinstance(receiver, Possibly):
+                self.possible[id(receiver_expr)] = receiver.value
             return
         text = dotted(receiver_expr)
         method = place.method
@@ -302,6 +307,8 @@ class Notes:
         held = plain(without_none(plain(receiver)))
         if isinstance(held, (Instance, ClassObject)) and held.cls.is_pytree:
             self.add(CallMethod(call.at, place, held, func.attr, call, dotted(func.value)))
+        elif isinstance(held, Possibly):
+            self.possible[id(func.value)] = held.value
 
 
 class _Elsewhere:

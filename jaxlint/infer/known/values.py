@@ -24,6 +24,12 @@ class UnknownValue(msgspec.Struct, frozen=True):
 UNKNOWN = UnknownValue()
 
 
+class Possibly(UnknownValue, frozen=True):
+    """Unknown, but for one of the ways that lead here: there it is this instance."""
+
+    value: Instance
+
+
 class Array(msgspec.Struct, frozen=True):
     """A jax or numpy array. `single`: holds exactly one element (None: cannot be determined)."""
 
@@ -221,7 +227,7 @@ def join(a: Value, b: Value) -> Value:
     if a == b:
         return a
     if isinstance(a, UnknownValue) or isinstance(b, UnknownValue):
-        return UNKNOWN
+        return _possibly(a, b)
     if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
         return _join_instances(a, b, a.cls, a.exact and b.exact)
     if isinstance(a, Instance) and isinstance(b, Instance):
@@ -240,6 +246,13 @@ def join(a: Value, b: Value) -> Value:
     if isinstance(a, Scalar) and isinstance(b, Scalar) and a.kind == b.kind:
         return Scalar(a.kind, a.varying or b.varying)
     return choice([*options(a), *options(b)])
+
+
+def _possibly(a: Value, b: Value) -> UnknownValue:
+    """What is known of a value of which on one way nothing is known."""
+    either = [one.value if isinstance(one, Possibly) else one for one in (a, b)]
+    made = [one for one in either if isinstance(one, Instance) and one.exact and not one.declared]
+    return Possibly(made[0]) if made and all(one.cls is made[0].cls for one in made) else UNKNOWN
 
 
 def _join_instances(a: Instance, b: Instance, cls: PytreeClass, exact: bool = False) -> Instance:
@@ -368,70 +381,6 @@ def element_of(value: Value) -> Value:
     if isinstance(value, Array) and value.library == "jax" and not value.declared:
         return Array("jax")
     return UNKNOWN
-
-
-def slice_of(value: Value) -> Value:
-    """What a loop of JAX gives to its function of a tree, or makes of what that returns: a tree of its kind."""
-    value = plain(value)
-    match value:
-        case Instance(cls=cls):
-            return value if cls.is_pytree else UNKNOWN
-        case Array(declared=declared):
-            return Array("jax", None, declared)
-        case Container(kind=kind, items=items, element=element, keys=keys):
-            held = None if items is None else tuple(map(slice_of, items))
-            return Container(kind, held, slice_of(element), keys)
-    return UNKNOWN
-
-
-def filled(tree: Value) -> Value:
-    """A tree of which only the structure is known."""
-    if isinstance(tree, Instance) and tree.cls.is_pytree:
-        return replace(tree, refilled=True, traced=None, compiled=False)
-    return UNKNOWN
-
-
-def traced(value: Value) -> Value:
-    """What a value becomes where it goes into a compiled function, or comes out of it; unknown for instances."""
-    match plain(value):
-        case Array(single=single):
-            return Array("jax", single)
-        case Scalar(kind="int" | "float" | "bool" | "complex"):
-            return Array("jax", True)
-        case Scalar(kind="NoneType"):
-            return value
-        case Container(kind="tuple" | "list" | "dict" as kind, items=items, element=element, keys=keys):
-            return Container(kind, None if items is None else tuple(map(traced, items)), traced(element), keys)
-    return UNKNOWN
-
-
-def marked(value: Value, *, traced: bool) -> Value:
-    """The value where the leaves of the instances of pytree classes in it are tracers, or need not be.
-
-    Of two libraries, the arrays that a transformed function is given are arrays of jax.
-    """
-    match value:
-        case Array(library="array", single=single, declared=declared) if traced:
-            return Array("jax", single, declared)
-        case Instance(cls=cls, traced=before) if (before is not None) != traced and (not traced or cls.is_pytree):
-            return replace(value, traced=frozenset() if traced else None)
-        case Container(items=tuple(items)):
-            return replace(value, items=tuple([marked(item, traced=traced) for item in items]))
-        case Container(element=element):
-            return replace(value, element=marked(element, traced=traced))
-        case Choice(options=options):
-            return Choice(tuple([marked(option, traced=traced) for option in options]))
-    return value
-
-
-def holds_tracers(value: Value) -> bool:
-    """Whether the leaves of an instance are tracers, or of one that an ordinary one, a list or a dict holds."""
-    match plain(value):
-        case Instance(held=held, traced=traced):
-            return traced is not None or any(holds_tracers(one) for _, one in held)
-        case Container(items=items, element=element):
-            return any(map(holds_tracers, items or (element,)))
-    return False
 
 
 def holds_pytrees(value: Value) -> bool:

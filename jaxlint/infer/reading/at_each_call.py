@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from jaxlint.infer.evaluating.events import AssignAttribute, AssignItem, CallMethod, Discard, Event
 from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Subscript
 from jaxlint.syntax.statements import (
     Annotate,
     Assert,
@@ -18,14 +19,13 @@ from jaxlint.syntax.statements import (
     Raise,
     Return,
     Statement,
-    Try,
     expressions,
     walk,
 )
 
 _SIMPLE = (Annotate, Assign, Augment, Delete, Do, Return)
-#: Behind these a function may have ended, or gone on after an error.
-_ENDING = (Assert, Jump, Raise, Return, Try)
+#: Behind these a function may have ended.
+_ENDING = (Assert, Jump, Raise, Return)
 
 
 def at_each_call(events: Sequence[Event], body: Body) -> list[Event]:
@@ -33,11 +33,25 @@ def at_each_call(events: Sequence[Event], body: Body) -> list[Event]:
 
     What depends on a test may be meant for something else that the function is given.
     """
-    places = {place_of(expr.at) for statement in _always_run(body) for expr in expressions(statement)}
+    places = {place_of(expr.at) for statement in always_run(body) for expr in expressions(statement)}
     return [event for event in events if _is_plain(event) and place_of(event.at) in places]
 
 
-def _always_run(body: Body) -> Iterator[Statement]:
+def changed_in(statement: Statement) -> Expr | None:
+    """The expression of which a simple statement assigns an attribute or an item, or calls a method."""
+    match statement:
+        case Assign(targets=(Name(),), value=Call(func=changed)) | Do(value=Call(func=changed)):
+            pass
+        case Assign(targets=(changed,)) | Augment(target=changed):
+            pass
+        case _:
+            return None
+    while isinstance(changed, Subscript):
+        changed = changed.value
+    return changed.value if isinstance(changed, Attribute) else None
+
+
+def always_run(body: Body) -> Iterator[Statement]:
     """The simple statements of a body up to the first after which it may have ended."""
     for statement in body:
         if isinstance(statement, _SIMPLE):

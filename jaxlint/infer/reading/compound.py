@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from jaxlint.infer.bodies.declarations import Declarations
 from jaxlint.infer.bodies.expecting import expects_error, suppresses_unrelated
 from jaxlint.infer.calls.calls import CallEvaluator
@@ -27,7 +29,7 @@ from jaxlint.infer.known.values import (
     is_informative,
     plain,
 )
-from jaxlint.infer.reading.at_each_call import at_each_call
+from jaxlint.infer.reading.at_each_call import always_run, at_each_call, changed_in
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass
@@ -198,6 +200,21 @@ class CompoundStatements:
             return at_each_call(self.notes.events, body)
         finally:
             self.notes.events = events
+
+    def _on_some_way(self, body: Body) -> None:
+        """Note what happens at each call to what a variable holds if it came there on one of several ways."""
+        place = self.notes.place
+        if place is None or not self.notes.possible:
+            return
+        self.notes.place = replace(place, is_one_way=True)
+        for statement in always_run(body):
+            changed, point = changed_in(statement), self.notes.points.get(id(statement))
+            value = self.notes.possible.get(id(changed))
+            if changed is not None and point is not None and value is not None and (path := dotted(changed)):
+                env = point.env.copy()
+                env.bind(path, value)
+                self._block((statement,), env)
+        self.notes.place = place
 
     def _with(self, node: With, env: Environment) -> None:
         fails = any(expects_error(expr) for expr, _ in node.items)

@@ -20,6 +20,7 @@ from jaxlint.infer.evaluating.events import Event, Place, Transformed
 from jaxlint.infer.known.counting import counted_name, counting
 from jaxlint.infer.known.deferred import Deferred, Held, known
 from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.transformed_values import marked
 from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
@@ -39,7 +40,6 @@ from jaxlint.infer.known.values import (
     join,
     joined,
     known_entries,
-    marked,
     of_any_library,
     plain,
 )
@@ -148,15 +148,18 @@ class UnitReader(CompoundStatements):
         env.values = dict(parameters)
         env.equal = tuple((Name(None, n), v.says) for n, v in passed.items() if isinstance(v, Scalar) and is_switch(v))
         saved = self.returned, self.yielded, self.deferred, self.notes.loop_depth, self.muted_loops
+        possible, self.notes.possible = self.notes.possible, {}
         self.returned, self.yielded, self.deferred, self.notes.loop_depth, self.muted_loops = [], [], [], 0, 0
         since = len(self.notes.events or ())
         try:
             self._block(node.body, env)
+            self._on_some_way(node.body)
             self.notes.code(node.body, declaration, parameters, since, self.shared)
             self._read_deferred(node.body)
             values, yielded = self.returned, self.yielded
         finally:
             self.returned, self.yielded, self.deferred, self.notes.loop_depth, self.muted_loops = saved
+            self.notes.possible = possible
         if declaration.is_generator:
             if declaration.is_async or not only_yields_alone(node.body):
                 return UNKNOWN

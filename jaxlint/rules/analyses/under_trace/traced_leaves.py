@@ -13,6 +13,7 @@ from jaxlint.infer.bodies.slots import Binding, bindings_in, held_at, slot_of
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct
 from jaxlint.infer.evaluating.points import value_at
+from jaxlint.infer.known.transformed_values import holds_tracers
 from jaxlint.infer.known.values import (
     UNKNOWN,
     Array,
@@ -21,7 +22,6 @@ from jaxlint.infer.known.values import (
     Scalar,
     Value,
     element_of,
-    holds_tracers,
     options,
     plain,
 )
