@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from jaxlint.infer.calls.transformed_classes import instances_in
-from jaxlint.infer.known.counting import is_swept, settled
+from jaxlint.infer.known.counting import is_few, is_swept, settled
 from jaxlint.infer.known.deferred import Values
 from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.transformed_values import filled
@@ -234,7 +234,7 @@ class KnownFunctions:
         if name == "next" and values:
             return element_of(first)
         if name in ("max", "min") and call.positional:
-            return _bounded(values) or _extreme(call, values)
+            return _bounded(call, values) or _extreme(call, values)
         if name == "map" and len(values) > 1 and not call.has_star:
             given = [element_of(value) for value in values[1:]]
             return Container("sequence", None, plain(self.evaluator.calls.result(first, given)))
@@ -342,11 +342,14 @@ def _unzipped(rows: Value) -> Value:
     return Container("sequence", tuple([Container("tuple", None, item) for item in row.items]))
 
 
-def _bounded(values: Values) -> FieldRead | None:
-    """What was computed from a field and is held within bounds: `max(0.1, s.rate * 0.9)`."""
+def _bounded(call: Call, values: Values) -> FieldRead | None:
+    """What was computed from a field and is held within bounds: `max(0.1, s.rate * 0.9)`; not what soon stays there."""
     computed = [value for value in values if isinstance(value, FieldRead) and value.stepped]
     others = sum(isinstance(value, Scalar) for value in values)
-    return computed[0] if len(computed) == 1 and others == len(values) - 1 > 0 else None
+    if len(computed) != 1 or others != len(values) - 1 or not others:
+        return None
+    stays = last_name(call.func) == "min" and plain(computed[0]) == Scalar("int")
+    return None if stays and any(is_few(argument.value) for argument in call.args) else computed[0]
 
 
 def updated(container: Container, call: Call, values: Values) -> Value:

@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxlint.infer.evaluating.attributes import Attributes
 from jaxlint.infer.evaluating.interfaces import ClassesInTransformations
-from jaxlint.infer.known.counting import swept_value
+from jaxlint.infer.known.counting import is_few, swept_value
 from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.mixins import inheriting
 from jaxlint.infer.known.narrowing import Narrowing
@@ -68,8 +68,6 @@ from jaxlint.syntax.expressions import (
 )
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
-#: How many values are few: a parity or a phase compiles that often, and then no more.
-_FEW = 8
 #: What makes the same few numbers of many, or another one now and then.
 _REPEATING = frozenset({"%", "//", "&"})
 _BOUNDING = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -448,11 +446,6 @@ def _combined(op: str, a: Value, b: Value) -> Value:
     if op != "*" or held.kind not in ("list", "tuple") or not isinstance(times, Scalar):
         return UNKNOWN
     return Container(held.kind, None, element_of(held))
-
-
-def is_few(expr: Expr) -> bool:
-    """Whether an expression is a small number: of what it bounds there are few values."""
-    return isinstance(expr, Constant) and isinstance(expr.value, int) and abs(expr.value) <= _FEW
 
 
 def _is_bound(test: Expr) -> bool:

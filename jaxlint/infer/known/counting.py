@@ -6,8 +6,16 @@ from msgspec.structs import replace
 
 from jaxlint.infer.known.deferred import Deferred, Held
 from jaxlint.infer.known.values import Container, Scalar, Value
-from jaxlint.syntax.expressions import Binary, Name
+from jaxlint.syntax.expressions import Binary, Constant, Expr, Name
 from jaxlint.syntax.statements import Assign, Augment, Body, Statement, names_in, walk
+
+#: How many values are few: a parity or a phase compiles that often, and then no more.
+_FEW = 8
+
+
+def is_few(expr: Expr) -> bool:
+    """Whether an expression is a small number: of what it bounds there are few values."""
+    return isinstance(expr, Constant) and isinstance(expr.value, int) and abs(expr.value) <= _FEW
 
 
 def counted_name(statement: Statement) -> str | None:

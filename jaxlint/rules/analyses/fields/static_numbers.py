@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 
@@ -14,9 +14,10 @@ from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fields.stepped import SCALING, Moved, moved_at_each_turn
@@ -34,10 +35,11 @@ from jaxlint.syntax.expressions import (
     Name,
     Span,
     Starred,
+    Subscript,
     dotted,
     last_name,
 )
-from jaxlint.syntax.statements import Body, For, If, While, all_parts, parts, walk
+from jaxlint.syntax.statements import Body, For, If, While, all_parts, bound_by, expressions, parts, target_names, walk
 
 #: Field names that mean a counter when typed int. Sizes and limits (`num_steps`, `max_steps`) and `seed` do not.
 COUNTER_NAMES = frozenset(
@@ -226,7 +228,7 @@ def _is_repeated(
         return True
     if not (event.in_loop or event.place.functions) or _SIZES.search(field.name) or _grows(event):
         return False
-    if _ends_with_the_call(event, evaluator):
+    if _ends_with_the_call(event, field.name, evaluator):
         return False
     if not is_moved and _RARELY.isdisjoint(words):
         return True
@@ -235,14 +237,17 @@ def _is_repeated(
     return _is_compiled(event) or _is_called_compiled(event, evaluator)
 
 
-def _ends_with_the_call(event: Construct | Replace | AssignAttribute, evaluator: Evaluator) -> bool:
+def _ends_with_the_call(event: Construct | Replace | AssignAttribute, field: str, evaluator: Evaluator) -> bool:
     """Whether only compiled functions of the module count, each on its own, and none of them returns what counts.
 
     Then each call counts from the same value: the layers that it goes through, say.
     """
     module, function = event.place.module, event.place.functions[0]
     if _is_compiled(event):
-        return len(event.place.functions) == 1 and _compiles_alone(function, module, evaluator)
+        at = place_of(event.at)
+        changed = event.receiver_text or "" if isinstance(event, AssignAttribute) else ""
+        counting = _Counting(lambda call: place_of(call.at).holds(at), field, changed.partition(".")[0])
+        return len(event.place.functions) == 1 and _compiles_alone(function, counting, module, evaluator)
     others = evaluator.model.importers(module)
     if any(function.name in unit.calls for other in others for unit in other.outline.units):
         return False
@@ -259,29 +264,58 @@ def _ends_with_the_call(event: Construct | Replace | AssignAttribute, evaluator:
     outside = any(_is_named(part, {function.name}) for call in module.outline.module_calls for part in parts(call))
     if not callers or outside or any(_is_named(part, {function.name}) for part in applying):
         return False
-    return all(_compiles_alone(caller, module, evaluator) for caller in callers)
+    counting = _Counting(lambda call: _is_named(call.func, {function.name}), field)
+    return all(_compiles_alone(caller, counting, module, evaluator) for caller in callers)
 
 
-def _compiles_alone(function: Function, module: Module, evaluator: Evaluator) -> bool:
-    """Whether a function is compiled, and returns nothing but what it computes from attributes."""
+class _Counting(msgspec.Struct, frozen=True):
+    """What counts in a function: the calls that do, a field, and a variable that may be changed in place."""
+
+    counts: Callable[[Call], bool]
+    field: str
+    changed: str = ""
+
+
+def _compiles_alone(function: Function, counting: _Counting, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a function is compiled, and returns nothing that the calls which count in it go into or come out of."""
     applied = evaluator.calls.transformed.of(function, module)
-    is_compiled = applied and all(one.transform.kind is Kind.JIT for one in applied)
-    values = function.return_values
-    return bool(is_compiled and values) and all(_is_computed(value, module, evaluator) for value in values)
+    if not applied or not all(one.transform.kind is Kind.JIT for one in applied) or not function.return_values:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+    calls = [part for part in all_parts(body) if isinstance(part, Call) and counting.counts(part)]
+    names = {counting.changed, *(a.value.id for call in calls for a in call.args if isinstance(a.value, Name))}
+    known = 0
+    while known < len(names):
+        known = len(names)
+        for statement in walk(body):
+            targets = bound_by(statement)
+            given = (expr for expr in expressions(statement) if not any(expr is target for target in targets))
+            if targets and not all(_is_computed(expr, counting, names) for expr in given):
+                names.update(name for target in targets for name in target_names(target))
+    return all(_is_computed(value, counting, names) for value in function.return_values)
 
 
-def _is_computed(value: Expr, module: Module, evaluator: Evaluator) -> bool:
-    """Whether an expression is made of attributes, and holds no variable as a whole."""
+def _is_computed(value: Expr, counting: _Counting, names: Collection[str]) -> bool:
+    """Whether an expression certainly holds none of the instances that count, but what is computed from their parts."""
     match value:
+        case Name(id=name):
+            return name not in names
         case Attribute():
             return dotted(value) is not None
         case Binary(left=left, right=right):
-            return _is_computed(left, module, evaluator) and _is_computed(right, module, evaluator)
+            return _is_computed(left, counting, names) and _is_computed(right, counting, names)
         case Display(items=items):
-            return all(_is_computed(item, module, evaluator) for item in items)
+            return all(_is_computed(item, counting, names) for item in items)
+        case Subscript(value=held):
+            return _is_computed(held, counting, names)
         case Call(func=func, args=args):
-            is_known = isinstance(evaluator.model.resolver.resolve(func, module), External)
-            return is_known and all(_is_computed(argument.value, module, evaluator) for argument in args)
+            if counting.counts(value):
+                return False
+            if last_name(func) in COPYING_NAMES and any(argument.keyword == counting.field for argument in args):
+                return True
+            if isinstance(func, Attribute) and not _is_computed(func.value, counting, names):
+                return False  # a method may return its instance
+            return all(_is_computed(argument.value, counting, names) for argument in args)
     return isinstance(value, Constant)
 
 
