@@ -115,11 +115,12 @@ class LostMutation(BodyRule):
     ## When not to use it
 
     What is changed and then used in the same function is not reported (unless it is counted up, a method updates its
-    own attribute, or something is added to an attribute that a caller in the module, which gives the function the same
-    object in each turn of a loop, reads afterwards), nor is what is returned or handed on. Names that speak of tracing
-    (`self.traces += 1`), attributes that are made once (`if self.grid is None`, `if key not in self.table`), attributes
-    that only the compiled method and what it calls make and use, what a method returns at the end
-    (`return self.pop_state()`), and values that do not depend on the arguments are taken to be meant.
+    own attribute, or something is added to an attribute, and a caller, which gives the function the same object in each
+    turn of a loop and does not change it otherwise, reads that or what is changed with it afterwards), nor is what is
+    returned or handed on. Names that speak of tracing (`self.traces += 1`), attributes that are made once
+    (`if self.grid is None`, `if key not in self.table`), attributes that only the compiled method and what it calls
+    make and use, what a method returns at the end (`return self.pop_state()`), and values that do not depend on the
+    arguments are taken to be meant.
 
     ## References
 
@@ -166,7 +167,8 @@ class LostMutation(BodyRule):
                 if not (_is_returned_by_method(mutation, code, evaluator) or _is_kept_once(mutation, code, evaluator)):
                     yield from _while_tracing(mutation, mutation.owner, code, function)
         lost = list(_unused(found, code.body))
-        lost += [one for one in found if one not in lost and _is_looked_for(*one, function, code, evaluator)]
+        shown = {id(mutation.at) for mutation, _ in lost}
+        lost += [one for one in found if id(one[0].at) not in shown and _is_looked_for(*one, function, code, evaluator)]
         for mutation, slot in lost:
             first = next(a for a in applied if slot.root in a.rebuilt_parameters(function))
             fix = None
@@ -293,7 +295,10 @@ def _is_looked_for(mutation: Mutation, slot: Slot, function: Function, code: Cod
     kept = [s.value for s in walk(code.body) if isinstance(s, (Assign, Return)) and s.value is not None]
     if any(isinstance(p, Name) and p.id == slot.root and id(p) not in read for value in kept for p in parts(value)):
         return False  # it goes into something, perhaps into what is returned
-    return is_missed(function, slot, code.place, evaluator)
+    holder = slot.path[:-1] if slot.path[-1:] == mutation.slot.path[-1:] else slot.path
+    return is_missed(
+        function, [slot, *(Slot(slot.root, (*holder, attr)) for attr in mutation.beside)], code.place, evaluator
+    )
 
 
 def _lost(

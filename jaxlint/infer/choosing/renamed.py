@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Resolver
@@ -38,21 +38,29 @@ def renamed_updates(scopes: Iterable[Scope]) -> frozenset[str]:
     return frozenset([name for s in scopes for name, found in s.bindings.items() for b in found if _is_update(b)])
 
 
-def fills_parameter(name: str, module: Module, resolver: Resolver) -> bool:
+def fills_parameter(
+    name: str, module: Module, resolver: Resolver, changing: Collection[str], *, calls: bool = True
+) -> bool:
     """Whether a name is that of a function, of a module or imported, that changes what it is given: `push(buffer, x)`.
 
-    Of another module it is asked what that shows to others.
+    It does so itself, by a method of one of the names of `changing`, or by another such function. Of another module it
+    is asked what that shows to others.
     """
-    function, outline = module.outline.functions.get(name), module.outline
+    function, home = module.outline.functions.get(name), module
     if function is None:
-        if not any(type(binding) is Import for binding in outline.module_scope.bindings.get(name, ())):
+        if not any(type(binding) is Import for binding in module.outline.module_scope.bindings.get(name, ())):
             return False
         symbol = resolver.follow(resolver.resolve_name(name, module))
         if not isinstance(symbol, FunctionSymbol) or not shows_body(symbol.declaration, symbol.module.outline):
             return False
-        function, outline = symbol.declaration, symbol.module.outline
-    unit = outline.units[bisect_right(outline.units, function.at.row, key=lambda unit: unit.first) - 1]
-    return any(parameter.name in unit.mutations for parameter in function.parameters)
+        function, home = symbol.declaration, symbol.module
+    units = home.outline.units
+    unit = units[bisect_right(units, function.at.row, key=lambda unit: unit.first) - 1]
+    if any(parameter.name in unit.mutations for parameter in function.parameters):
+        return True
+    if not unit.discards.isdisjoint(changing):
+        return True
+    return calls and any(fills_parameter(one, home, resolver, changing, calls=False) for one in unit.discards)
 
 
 def _is_update(binding: Binding) -> bool:

@@ -442,7 +442,8 @@ class Triggers:
         if not (unit.methods.isdisjoint(index.changing_method_names) and functions <= unit.methods):
             return True
         reaches = self._reaches_function_framework(module)
-        return reaches or any(fills_parameter(name, module, resolver) for name in unit.discards)
+        changing = index.changing_method_names
+        return reaches or any(fills_parameter(name, module, resolver, changing) for name in unit.discards)
 
     def _reaches_function_framework(self, module: Module) -> bool:
         """Whether a module, or one that it imports, imports a framework whose rules look at functions."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 import msgspec
 
 from jaxlint.infer.bodies.contents import contents_of
-from jaxlint.infer.bodies.slots import Slot, changed_by, origin, slot_of
+from jaxlint.infer.bodies.slots import ANYWHERE, Slot, changed_by, origin, slot_of
 from jaxlint.infer.bodies.usage import Changed
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import FunctionValue
@@ -16,7 +16,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.changes.purposes import Purpose, is_cache, made_from, purpose_of, removes
 from jaxlint.rules.analyses.instances.callees import Callee, callee_of
 from jaxlint.symbols.outline import names_by_position
-from jaxlint.syntax.expressions import Call, Expr, Name
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name
 from jaxlint.syntax.statements import Body
 
 #: Through how many functions a change is followed.
@@ -32,6 +32,8 @@ class GivenChange(msgspec.Struct, frozen=True):
     is_used: bool
     #: Whether it only fills what is not there yet.
     is_cached: bool
+    #: The method of what stands there that is called, and may change it.
+    method: str = ""
 
 
 def changes_of(callee: Callee, evaluator: Evaluator, depth: int = 0) -> Iterator[GivenChange]:
@@ -40,7 +42,10 @@ def changes_of(callee: Callee, evaluator: Evaluator, depth: int = 0) -> Iterator
     yield from _own_changes(body, names)
     if depth >= _MOST:
         return
+    changing = evaluator.model.project_index.changing_method_names
     for call in contents_of(body).of(Call):
+        if isinstance(call.func, Attribute) and call.func.attr in changing:
+            yield from _by_method(call, call.func, body, names)
         if not any(_leads_to(a.value, names) for a in call.args):
             continue
         symbol = evaluator.model.resolver.resolve(call.func, callee.module, callee.scope)
@@ -53,9 +58,19 @@ def changes_of(callee: Callee, evaluator: Evaluator, depth: int = 0) -> Iterator
             found = given_for(call, inner, change.slot)
             held = slot_of(found[0]) if found is not None else None
             place = origin(held.below(*found[1]), body, names) if found is not None and held is not None else None
-            if place is not None and place.path:
-                is_used = change.is_used or _is_used(change.purpose, place, call.at, body)
-                yield GivenChange(place, change.purpose, is_used, change.is_cached)
+            if place is not None and (place.path or change.method):
+                used = place.below(ANYWHERE) if change.method else place
+                is_used = change.is_used or _is_used(change.purpose, used, call.at, body)
+                yield GivenChange(place, change.purpose, is_used, change.is_cached, change.method)
+
+
+def _by_method(call: Call, func: Attribute, body: Body, names: frozenset[str]) -> Iterator[GivenChange]:
+    """The change of a call of a method, which may change what it is called on."""
+    held = slot_of(func.value)
+    place = None if held is None else origin(held.below(ANYWHERE), body, names)
+    if place is not None:
+        is_used = _is_used(Purpose(), place, call.at, body)
+        yield GivenChange(Slot(place.root, place.path[:-1]), Purpose(), is_used, False, func.attr)
 
 
 @lru_cache(maxsize=256)

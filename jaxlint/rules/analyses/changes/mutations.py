@@ -53,6 +53,8 @@ class Mutation(msgspec.Struct, frozen=True):
     owner: PytreeClass | None = None
     #: Whether it is an attribute that is assigned, and no item.
     of_attribute: bool = False
+    #: The attributes beside it that the same call assigns.
+    beside: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -160,9 +162,16 @@ class _Finder:
                 continue
             given, path = found
             held = slot_of(given)
-            if held is None or not path:
+            if held is None or not (path or change.method):
+                continue
+            if change.method:
+                value = self._below(given, path)
+                if isinstance(value, Instance) and value.cls.is_pytree:
+                    yield from self._by_method_of(call.at, held.below(*path), value.cls, change.method)
                 continue
             if len(path) == 1 and path[0].startswith("["):
+                if isinstance(self._below(given, ()), Instance):
+                    continue  # `add`, `update` and kin are methods of its class
                 yield Mutation(call.at, held.below(*path), Purpose(computed=True))
                 return
             owner = self._changed_below(given, path)
@@ -176,14 +185,19 @@ class _Finder:
         None if it is not certain that this changes where it stands: a mutable instance, or a container.
         """
         instance = LocalInstances.of(self.code, self.evaluator).instance(given)
-        value: Value = UNKNOWN if instance is None else instance
-        for step in path[:-1]:
-            value = element_of(value) if step.startswith("[") else plain(self.evaluator.attribute_of(value, step))
+        value = self._below(given, path[:-1])
         if instance is not None and path[-1].startswith("["):
             return instance.cls if isinstance(value, Container) and value.kind in CONTAINERS else None
         if not isinstance(value, Instance) or not value.cls.is_pytree or not _changes(value.cls):
             return None
         return value.cls if value.cls.field(path[-1]) is not None else None
+
+    def _below(self, given: Expr, path: tuple[str, ...]) -> Value:
+        """What a path leads to from an instance that a function is given."""
+        value: Value = LocalInstances.of(self.code, self.evaluator).instance(given) or UNKNOWN
+        for step in path:
+            value = element_of(value) if step.startswith("[") else plain(self.evaluator.attribute_of(value, step))
+        return value
 
     def _is_on_self(self, call: Call) -> bool:
         """Whether a call is one of a method of `self`."""
@@ -194,40 +208,51 @@ class _Finder:
         slot = slot_of(call.func.value) if isinstance(call.func, Attribute) else None
         if slot is None or not isinstance(call.func, Attribute):
             return
-        found = self._changed_in(cls, call.func.attr, call)
-        if found is not None:
-            path, purpose = found
-            lasts = self._is_on_self(call) and cls.is_pytree
-            yield Mutation(call.at, slot.below(*path), replace(purpose, lasts=lasts), cls, len(path) == 1)
+        lasts = self._is_on_self(call) and cls.is_pytree
+        yield from self._by_method_of(call.at, slot, cls, call.func.attr, call, lasts=lasts)
+
+    def _by_method_of(
+        self, at: object, slot: Slot, cls: PytreeClass, name: str, call: Call | None = None, *, lasts: bool = False
+    ) -> Iterator[Mutation]:
+        """The first change that a method makes to its `self`, which stands at a slot, with what it assigns beside."""
+        changes = self._changed_in(cls, name, call)
+        if changes:
+            (path, purpose), adds = changes[0], any(purpose.adds for _, purpose in changes)
+            beside = tuple(dict.fromkeys(other[0] for other, _ in changes[1:] if len(other) == 1))
+            purpose = replace(purpose, lasts=lasts, adds=adds)
+            yield Mutation(at, slot.below(*path), purpose, cls, len(path) == 1, beside)
 
     def _changed_in(
         self, cls: PytreeClass, name: str, call: Call | None, depth: int = 0
-    ) -> tuple[tuple[str, ...], Purpose] | None:
-        """The first attribute of its `self` that a method assigns, or puts an item into: the path that leads there.
+    ) -> list[tuple[tuple[str, ...], Purpose]]:
+        """The attributes of its `self` that a method assigns, or puts an item into: the paths that lead there.
 
-        None if it returns that, or only fills a cache. What stands in a branch that the call does not come to does not
-        count.
+        Those of the first method that it calls if it has none itself. None if it returns that, or only fills a cache.
+        What stands in a branch that the call does not come to does not count.
         """
         found = cls.method(name)
         self_name = found[1].self_name if found is not None else None
         if found is None or self_name is None or depth > _MAX_DEPTH:
-            return None
+            return []
         owner, method = found
         if self.evaluator.getter(cls, name) is not None:
-            return None  # what a property gives is called, and not its setter
+            return []  # what a property gives is called, and not its setter
         for value in method.return_values:
             if any(isinstance(p, Name) and p.id == self_name for p in (value, *getattr(value, "items", ()))):
-                return None
+                return []
         changes = method.self_assignments or method.self_mutations
         body = (self.evaluator.calls.body_of(FunctionSymbol(owner.module, method)) if changes else None) or ()
         made = made_from({p.name for p in method.parameters} - {self_name}, body)
         left = left_out(call, method, body, self._optional()) if call is not None else frozenset()
-        for statement in walk(body, nested=False):
-            for _, slot in changed_by(statement) if id(statement) not in left else ():
-                if slot.root == self_name and self._is_changed(slot, statement, cls) and not is_cache(slot, body):
-                    return slot.path, purpose_of(statement, slot, False, made)
+        own = [
+            (slot.path, purpose_of(statement, slot, False, made))
+            for statement in walk(body, nested=False)
+            if id(statement) not in left
+            for _, slot in changed_by(statement)
+            if slot.root == self_name and self._is_changed(slot, statement, cls) and not is_cache(slot, body)
+        ]
         inner = (self._changed_in(cls, called, None, depth + 1) for called in sorted(method.self_calls - {name}))
-        return next((one for one in inner if one is not None), None)
+        return own or next((one for one in inner if one), [])
 
     def _optional(self) -> set[str]:
         """The parameters of the function that may be None."""
