@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -33,10 +34,13 @@ from jaxlint.syntax.expressions import (
     Name,
     Subscript,
     dotted,
+    last_name,
 )
-from jaxlint.syntax.statements import Assign, Do, walk
+from jaxlint.syntax.statements import Assign, Do, all_parts, walk
 
 _SEQUENCES = frozenset({"builtins.list", "builtins.tuple"})
+#: Methods that take something out of a container.
+_TAKING = frozenset({"pop", "popitem", "clear", "remove"})
 _CONTAINERS = (Display, DictDisplay, Comprehension)
 
 
@@ -45,7 +49,7 @@ class UnmarkedState(ClassRule):
     ## What it does
 
     Finds lists, tuples and dicts of modules, variables or arrays that an nnx module assigns to an attribute as they
-    are.
+    are, and those that a method puts modules or variables into later.
 
     ## Why is this bad?
 
@@ -111,6 +115,7 @@ class UnmarkedState(ClassRule):
         if not is_pytree(cls) or cls.method("__setattr__") is not None:
             return
         held = [one for method in own_methods(cls) for one in _containers(method, cls, evaluator)]
+        held += _inherited(cls, evaluator)
         for attr in dict.fromkeys(one.attr for one in held):
             containers = [one for one in held if one.attr == attr]
             if _is_always_plain(attr, containers, cls):
@@ -136,10 +141,20 @@ def _containers(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Ite
         value = None if assignment.value is None else _copied(assignment.value, inside, evaluator)
         given = inside.given(value.id) if isinstance(value, Name) else ()
         written = value if len(given) != 1 else _copied(given[0], inside, evaluator)
-        if written is not None and all(isinstance(one, _CONTAINERS) for one in _summands(written)):
+        before = f"{method.self_name}.{assignment.attr}"
+        if written is not None and all(isinstance(o, _CONTAINERS) or dotted(o) == before for o in _summands(written)):
             yield _Container(
                 assignment.attr, written, value.id if isinstance(value, Name) else None, assignment, inside
             )
+
+
+def _inherited(cls: PytreeClass, evaluator: Evaluator) -> Iterator[_Container]:
+    """The containers that methods of bases assign to attributes which methods of the class change."""
+    changed = {attr for method in own_methods(cls) for attr in method.self_mutations}
+    for base in cls.mro[1:] if changed else ():
+        for method in own_methods(base):
+            if any(one.attr in changed for one in method.self_assignments):
+                yield from (one for one in _containers(method, base, evaluator) if one.attr in changed)
 
 
 def _inside(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Inside:
@@ -153,12 +168,19 @@ def _copied(expr: Expr, inside: Inside, evaluator: Evaluator) -> Expr:
         name = evaluator.model.resolver.library_name(expr.func, inside.module, inside.function.inner_scope)
     match expr:
         case Call(args=(Argument(keyword=None, value=Comprehension(kind="generator") as made),)) if name in _SEQUENCES:
-            return replace(made, kind="list")
+            return _listed(made)
+        case Call(at=at, args=()) if name in _SEQUENCES:
+            return Display(at, name.rpartition(".")[2], ())
         case Call(args=(Argument(keyword=None, value=copied),)) if name in _SEQUENCES:
             return copied
         case Call(at=at, args=args) if name == "builtins.dict" and all(a.keyword is not None for a in args):
             return DictDisplay(at, tuple(Constant(at, a.keyword, "str") for a in args), tuple(a.value for a in args))
     return expr
+
+
+def _listed(expr: Expr) -> Expr:
+    """What a generator expression gives, as a list of it."""
+    return replace(expr, kind="list") if isinstance(expr, Comprehension) and expr.kind == "generator" else expr
 
 
 def _is_always_plain(attr: str, containers: Sequence[_Container], cls: PytreeClass) -> bool:
@@ -174,22 +196,35 @@ def _of_attribute(
 ) -> Iterator[Problem]:
     """The first data that each method puts into a container which is an attribute.
 
-    A method that assigns it may do so, and what `__init__` calls.
+    What is put in once the instance is made is not refused, but no part of its state: modules and variables are told.
     """
-    filling = {one.inside.function.name: one.inside for one in containers}
-    for inside in tuple(filling.values()):
-        if inside.function.name in CONSTRUCTORS:
-            helpers = run_by(inside.function, cls).keys() - filling.keys()
-            called = [method for method in own_methods(cls) if method.name in helpers]
-            filling |= {method.name: _inside(method, cls, evaluator) for method in called}
+    made = [one for one in containers if one.inside.cls is cls]
+    filling = {one.inside.function.name: one.inside for one in made}
+    inits = [method for method in own_methods(cls) if method.name in CONSTRUCTORS]
+    helpers = {name for method in inits for name in run_by(method, cls)}
+    for method in own_methods(cls):
+        if method.name not in filling and (method.name in helpers or attr in method.self_mutations | method.self_reads):
+            filling[method.name] = _inside(method, cls, evaluator)
     for inside in filling.values():
-        own = [one for one in containers if one.inside is inside]
+        own = [one for one in made if one.inside is inside]
         puts = [(item, one.assignment.at) for one in own for item in _summands(one.written)]
-        later = _put_later(attr, [one.variable for one in own], inside)
+        later = list(_put_later(attr, [one.variable for one in own], inside))
+        is_late = not own and inside.function.name not in helpers
+        if is_late:
+            inside = inside._replace(arrays=False)
         puts += [(item, own[0].assignment.at if at is None else at) for item, at in later]
         at = next((at for item, at in puts if is_data(item, inside, evaluator)), None)
-        if at is not None:
-            yield _problem(at, cls, attr, _wrapped(own or containers, cls, evaluator))
+        if at is not None and not (is_late and _may_be_marked(attr, inside, cls, evaluator)):
+            yield _problem(at, cls, attr, _wrapped(own or made, cls, evaluator), is_late=is_late)
+
+
+def _may_be_marked(attr: str, inside: Inside, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether something else may mark an attribute in the end, or the method takes out what it puts in."""
+    assigned = re.compile(rf"(?<!\bself)\.{attr}\s*=[^=]")
+    if any(assigned.search(home.source.text) for home in (cls.module, *evaluator.model.importers(cls.module))):
+        return True
+    taken = (last_name(part.func) for part in all_parts(inside.body) if isinstance(part, Call))
+    return not _TAKING.isdisjoint(taken)
 
 
 def _put_later(attr: str, variables: Sequence[str | None], inside: Inside) -> Iterator[tuple[Expr, Any]]:
@@ -199,16 +234,24 @@ def _put_later(attr: str, variables: Sequence[str | None], inside: Inside) -> It
     """
     for statement in walk(inside.body, nested=False):
         match statement:
-            case Do(value=Call(func=Attribute(value=held, attr="append" | "insert" | "extend"), args=args)) if args:
-                put = args[-1].value
-            case Assign(targets=(Subscript(value=held),), value=put):
+            case Do(
+                value=Call(func=Attribute(value=held, attr="append" | "insert" | "extend" | "setdefault"), args=args)
+            ) if args:
+                puts = args[-1:]
+            case Do(value=Call(func=Attribute(value=held, attr="update"), args=puts)):
                 pass
+            case Assign(targets=(Subscript(value=held),), value=put):
+                puts = (Argument(put.at, put),)
             case _:
                 continue
+        while isinstance(held, Subscript):
+            held = held.value
+        if isinstance(held, Name) and len(given := inside.given(held.id)) == 1 and isinstance(given[0], Attribute):
+            held = given[0]
         if isinstance(held, Attribute) and held.attr == attr and dotted(held.value) == inside.function.self_name:
-            yield put, statement.at
+            yield from ((_listed(put.value), statement.at) for put in puts)
         elif isinstance(held, Name) and held.id in variables:
-            yield put, None
+            yield from ((_listed(put.value), None) for put in puts)
 
 
 def _summands(expr: Expr) -> tuple[Expr, ...]:
@@ -223,6 +266,8 @@ def _summands(expr: Expr) -> tuple[Expr, ...]:
 
 def _wrapped(containers: Sequence[_Container], cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix: the containers that are assigned to an attribute become those of flax."""
+    if not containers:
+        return None  # it is assigned in a base
     changes: list[Change] = []
     needed = dict[NeededImport, None]()
     for one in containers:
@@ -240,14 +285,16 @@ def _wrapped(containers: Sequence[_Container], cls: PytreeClass, evaluator: Eval
     return Proposal(f"Make `{attr}` a container of flax", Applicability.UNSAFE, tuple(changes), tuple(needed))
 
 
-def _problem(at: object, cls: PytreeClass, attr: str, fix: Proposal | None) -> Problem:
+def _problem(at: object, cls: PytreeClass, attr: str, fix: Proposal | None, *, is_late: bool) -> Problem:
     way_out = "wrap it in `nnx.List`, `nnx.Dict` or `nnx.data`"
+    consequence = (
+        "what is put into it later is no part of the state, so that no optimizer sees it"
+        if is_late
+        else "flax refuses it (ValueError: Found data)"
+    )
     return Problem(
         at=at,
-        message=(
-            f"`{attr}` of `{cls.name}` is a plain container of data, and static: flax refuses it (ValueError: Found"
-            f" data); {way_out}"
-        ),
+        message=(f"`{attr}` of `{cls.name}` is a plain container of data, and static: {consequence}; {way_out}"),
         reason="an attribute of an nnx object is static unless its value is data, and lists, tuples and dicts are not",
         help=way_out,
         fix=fix,

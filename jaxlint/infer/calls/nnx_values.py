@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import Array, Container, FunctionValue, Instance, LocalFunctionValue, Scalar, plain
+from jaxlint.infer.known.values import (
+    Array,
+    Container,
+    FunctionValue,
+    Instance,
+    LocalFunctionValue,
+    Scalar,
+    Value,
+    plain,
+)
 from jaxlint.libraries.nnx import DATA, NO_DATA
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import NNX
@@ -30,11 +39,24 @@ def role_of_value(given: Placed, evaluator: Evaluator) -> Role:
         value = plain(evaluator.static(given))
     if isinstance(value, Array) and value.library == "jax" and not value.declared:
         return Role.LEAF
-    if isinstance(value, Instance) and value.cls.framework is NNX and value.cls.bases_known and is_pytree(value.cls):
+    if is_module(value):
         return Role.LEAF
     if isinstance(given.expr, Lambda) or isinstance(value, (Scalar, Container, FunctionValue, LocalFunctionValue)):
         return Role.STATIC
     return Role.UNKNOWN
+
+
+def is_module(value: Value) -> bool:
+    """Whether a value is an instance of an nnx class that is a pytree."""
+    if not isinstance(value, Instance) or value.cls.framework is not NNX:
+        return False
+    return value.cls.bases_known and is_pytree(value.cls)
+
+
+def is_array(given: Placed, evaluator: Evaluator) -> bool:
+    """Whether a value is an array."""
+    with evaluator.calls.notes.elsewhere(None, None):
+        return isinstance(plain(evaluator.static(given)), Array)
 
 
 def made_class(given: Placed, evaluator: Evaluator) -> PytreeClass | None:

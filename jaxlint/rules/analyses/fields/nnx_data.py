@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jaxlint.infer.calls.nnx_values import role_of_value
+from jaxlint.infer.calls.nnx_values import is_array, is_module, role_of_value
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import plain
+from jaxlint.libraries.nnx import DATA
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -21,10 +23,11 @@ from jaxlint.syntax.expressions import (
     Display,
     Expr,
     Name,
+    NamedExpr,
     Unary,
     dotted,
 )
-from jaxlint.syntax.statements import Assign, Body, target_names, walk
+from jaxlint.syntax.statements import Assign, Body, assigned_names, target_names, walk
 
 #: Operators that make an array of an array and anything else.
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "**", "@"})
@@ -38,6 +41,8 @@ class Inside(NamedTuple):
     module: Module
     body: Body
     cls: PytreeClass | None
+    #: Whether arrays count, or only modules and variables.
+    arrays: bool = True
 
     def given(self, name: str) -> tuple[Expr, ...]:
         """What a variable may hold, if each time that it is bound is a plain assignment."""
@@ -71,20 +76,38 @@ def is_data(
     match expr:
         case Name(id=name):
             given = () if name in hidden else inside.given(name)
-            return bool(given) and all(is_data(one, inside, evaluator, hidden, depth + 1) for one in given)
+            if not given:
+                return name not in hidden and _is_declared(name, inside, evaluator)
+            return all(is_data(one, inside, evaluator, hidden, depth + 1) for one in given)
+        case NamedExpr(value=value):
+            return is_data(value, inside, evaluator, hidden, depth)
         case Comprehension(clauses=clauses):
             hidden |= {name for clause in clauses for name in target_names(clause.target)}
         case Unary(op="-" | "+", operand=operand):
             return is_data(operand, inside, evaluator, hidden, depth)
         case Binary(op=op, left=left, right=right):
-            sides = (left, right) if op in _ARITHMETIC else ()
+            sides = (left, right) if op in _ARITHMETIC and inside.arrays else ()
             return any(is_data(side, inside, evaluator, hidden, depth) for side in sides)
         case Conditional(body=body, orelse=orelse):
             return all(is_data(one, inside, evaluator, hidden, depth) for one in (body, orelse))
         case Call():
-            leaf = role_of_value(Placed(expr, inside.module, inside.function.inner_scope), evaluator) is Role.LEAF
+            placed = Placed(expr, inside.module, inside.function.inner_scope)
+            leaf = role_of_value(placed, evaluator) is Role.LEAF and (inside.arrays or not is_array(placed, evaluator))
             return leaf or _is_returned(expr, inside, evaluator, depth)
     return any(is_data(item, inside, evaluator, hidden, depth) for item in items_held(expr))
+
+
+def _is_declared(name: str, inside: Inside, evaluator: Evaluator) -> bool:
+    """Whether a name is a parameter, bound to nothing else, that is annotated with a class of modules or variables."""
+    declared = [
+        p for p in inside.function.parameters if p.name == name and p.default is None and not p.kind.startswith("*")
+    ]
+    annotation = declared[0].annotation if declared else None
+    if annotation is None or name in assigned_names(inside.body):
+        return False
+    placed = Placed(annotation, inside.module, inside.function.scope)
+    named = evaluator.model.resolver.library_name(annotation, inside.module, inside.function.scope)
+    return named in DATA or named == "flax.nnx.Module" or is_module(plain(evaluator.annotations.read(placed)))
 
 
 def _is_returned(call: Call, inside: Inside, evaluator: Evaluator, depth: int) -> bool:
@@ -99,5 +122,5 @@ def _is_returned(call: Call, inside: Inside, evaluator: Evaluator, depth: int) -
     function, values = called.declaration, called.declaration.return_values
     if function.decorators or function.is_async or function.is_generator or not values:
         return False
-    within = Inside(function, called.module, tuple(evaluator.calls.body_of(called) or ()), cls)
+    within = Inside(function, called.module, tuple(evaluator.calls.body_of(called) or ()), cls, inside.arrays)
     return all(is_data(value, within, evaluator, frozenset(), depth + 1) for value in values)
