@@ -16,7 +16,17 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.fields.growing import Grown, grown_carry, grown_in_loops, made_longer
 from jaxlint.rules.analyses.under_trace.carried import PARAMETERS, Change, changes
-from jaxlint.rules.analyses.under_trace.forms import NOTHING, Difference, Fixed, Form, Held, Leaf, State, described
+from jaxlint.rules.analyses.under_trace.forms import (
+    NOTHING,
+    Difference,
+    Fixed,
+    Form,
+    Held,
+    Leaf,
+    Moved,
+    State,
+    described,
+)
 from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, Name, items_of, last_name
@@ -133,7 +143,7 @@ class ChangingStructure(BodyRule):
         called = (self.calls & code.contents.called) if code.calls else ()
         has_loop = any(self._is_loop(call, code, evaluator) for call in code.calls if last_name(call.func) in called)
         if has_loop or self._hands_over(code, evaluator):
-            yield from map(_changed, changes(code, evaluator))
+            yield from (_changed(one) for one in changes(code, evaluator) if not one.is_of_branches)
 
     def _hands_over(self, code: CodeRead, evaluator: Evaluator) -> bool:
         """Whether a body calls a function that may run a loop; one of another module if it makes instances."""
@@ -275,6 +285,17 @@ def _changed(change: Change) -> Problem:
                 f" {way_out}"
             ),
             reason="all branches must return the same structure and types",
+            help=way_out,
+        )
+    if isinstance(found.after, Moved):
+        way_out = f"keep {field} as it is, or make it a leaf"
+        return Problem(
+            at=change.at,
+            message=(
+                f"{function} gives the static field {field} of {owner} another value than it had in the carry:"
+                f" {transform} refuses the other structure (TypeError); {way_out}"
+            ),
+            reason="the values of static fields are part of the structure of a tree",
             help=way_out,
         )
     after, way_out = _after(found)

@@ -14,6 +14,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.made_instances import Made, MadeInstances, difference
 from jaxlint.rules.analyses.under_trace.branch_updates import differing_update
+from jaxlint.rules.analyses.under_trace.carried import PARAMETERS, changes
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
@@ -47,6 +48,7 @@ _TOGETHER = {
 _BRANCHES = {"jax.lax.cond": slice(1, 3), "jax.lax.switch": slice(1, 2)}
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in (*_TOGETHER, *_BRANCHES))
 _BRANCHING = frozenset(name.rpartition(".")[2] for name in _BRANCHES)
+_RUNNING = frozenset(name.rpartition(".")[2] for name in PARAMETERS)
 _OTHER_BRANCH = "TypeError (branch outputs must have the same pytree structure)"
 
 
@@ -137,11 +139,12 @@ class StaticMismatch(BodyRule):
         makes_lists = bool(contents.of(Comprehension) or contents.of(Display)) or "append" in contents.called
         if (
             not makes_lists
-            and _LAST_NAMES.isdisjoint(contents.called)
+            and (_LAST_NAMES | _RUNNING).isdisjoint(contents.called)
             and not _calls_mapping(contents.called, code.place.module, evaluator.model.resolver)
         ):
             return
         instances = MadeInstances.of_code(code, evaluator)
+        places: list[object] = []
         for call in code.calls:
             if last_name(call.func) not in _LAST_NAMES:
                 yield from _handed_over(call, instances)
@@ -150,7 +153,13 @@ class StaticMismatch(BodyRule):
             if name in _TOGETHER:
                 yield from _mapped(call, name, instances)
             elif name in _BRANCHES:
-                yield from _chosen(call, name, instances, code)
+                chosen = list(_chosen(call, name, instances, code))
+                places += (problem.at for problem in chosen)
+                yield from chosen
+        for change in changes(code, evaluator) if not _RUNNING.isdisjoint(contents.called) else ():
+            found = change.difference if change.is_of_branches else None
+            if found is not None and found.cls is not None and not any(change.at is at for at in places):
+                yield _problem(change.at, found.cls, found.field, change.transform, _OTHER_BRANCH)
 
 
 def _mapped(call: Call, name: str, instances: MadeInstances) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, Resolver, ValueSymbol
 from jaxlint.symbols.outline import Assignment, Class
-from jaxlint.syntax.expressions import Attribute, Constant, Expr, Name, same
+from jaxlint.syntax.expressions import Attribute, Constant, DictDisplay, Display, Expr, Name, same
 
 #: Enums whose members equal nothing but themselves.
 _ENUMS = frozenset({"enum.Enum", "enum.Flag"})
@@ -28,6 +28,15 @@ def settled(expr: Expr, resolver: Resolver, module: Module, scope: str) -> Expr:
             return expr
         return Constant(expr.at, f"{enum.name}.{_member(symbol)}", f"{symbol.module.name}.{enum.qualname}")
     return Constant(expr.at, value.value, value.kind) if isinstance(value, Constant) and is_fixed(symbol) else expr
+
+
+def written_out(expr: Expr, resolver: Resolver, module: Module, scope: str) -> Expr:
+    """The same; of a constant that is a display, that display (a dict of the module itself, whose names are known)."""
+    found = settled(expr, resolver, module, scope)
+    symbol = resolver.resolve(expr, module, scope) if found is expr and isinstance(expr, (Name, Attribute)) else None
+    value = symbol.assignment.value if isinstance(symbol, ValueSymbol) and is_fixed(symbol) else None
+    is_own = isinstance(symbol, ValueSymbol) and symbol.module is module
+    return value if isinstance(value, Display) or (isinstance(value, DictDisplay) and is_own) else found
 
 
 def is_fixed(symbol: ValueSymbol) -> bool:

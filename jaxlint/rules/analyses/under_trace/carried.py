@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import count
 
 import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.pytrees.framework import Role
 from jaxlint.rules.analyses.under_trace.forms import (
     NOTHING,
     SOMETHING,
@@ -18,13 +20,15 @@ from jaxlint.rules.analyses.under_trace.forms import (
     Held,
     Leaf,
     State,
+    Unknown,
     differences,
     join,
 )
+from jaxlint.rules.analyses.under_trace.held_values import told_apart
 from jaxlint.rules.analyses.under_trace.things import Code, Frame, Member, Thing, after_loop, form_of, item_of, of_tuple
-from jaxlint.rules.analyses.under_trace.tracing import MAX_DEPTH, Tracer, parameters_of
+from jaxlint.rules.analyses.under_trace.tracing import MAX_DEPTH, Tracer, known_as, parameters_of
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, is_none
-from jaxlint.syntax.statements import own_names
+from jaxlint.syntax.statements import bound_once, own_names
 
 _SCAN, _WHILE, _FORI = "jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop"
 #: Loops and branches: the names of their parameters.
@@ -52,16 +56,33 @@ class Change(msgspec.Struct, frozen=True):
     #: An instance in the tree, where what differs is no part of one.
     beside: State | None = None
 
+    @property
+    def is_of_branches(self) -> bool:
+        """Whether two branches return other values of a static field."""
+        found = self.difference
+        field = None if found is None or found.cls is None else found.cls.field(found.field)
+        is_loop = self.transform in (_SCAN, _WHILE, _FORI)
+        return not is_loop and field is not None and field.role is Role.STATIC
+
 
 def changes(code: CodeRead, evaluator: Evaluator) -> list[Change]:
     """What the loops and branches of a body change, and those of the functions that it calls, one for each at most."""
+    found: list[Change] | None = code.shared.get(Change)
+    if found is None:
+        found = code.shared[Change] = _changes(code, evaluator)
+    return found
+
+
+def _changes(code: CodeRead, evaluator: Evaluator) -> list[Change]:
     module, function = code.place.module, code.function
     variables: dict[str, Thing] = dict.fromkeys(own_names(code.body) if function is not None else (), UNKNOWN)
-    variables |= parameters_of(function, code.parameters)
+    numbers = count()
+    for name, thing in parameters_of(function, code.parameters).items():
+        variables[name] = told_apart(form_of(thing), numbers)
     if not any(isinstance(thing, State) for thing in variables.values()):
         if not evaluator.calls.named_classes.may_be_met(code.body, frozenset(variables), module, code.scope, MAX_DEPTH):
             return []
-    tracer = _Loops(evaluator, code)
+    tracer = _Loops(evaluator, code, numbers)
     tracer.execute(code.body, Frame(module, code.scope, variables))
     return tracer.changes
 
@@ -69,8 +90,10 @@ def changes(code: CodeRead, evaluator: Evaluator) -> list[Change]:
 class _Loops(Tracer):
     """Compares what goes into the functions of loops with what comes out."""
 
-    def __init__(self, evaluator: Evaluator, code: CodeRead) -> None:
+    def __init__(self, evaluator: Evaluator, code: CodeRead, numbers: count[int]) -> None:
         super().__init__(evaluator)
+        #: Those that tell values of static fields apart.
+        self._numbers = numbers
         self.changes: list[Change] = []
         self._seen: set[int] = set()
         self._code_read = code
@@ -107,7 +130,10 @@ class _Loops(Tracer):
         key, function = ("init", "f") if name == _SCAN else ("init_val", "body_fun")
         if key not in things or function not in things:
             return UNKNOWN
-        before = form_of(things[key])
+        position = 1 if name == _FORI else 0
+        before = told_apart(
+            self._said(form_of(things[key]), [self._code_in(things[function])], position), self._numbers
+        )
         if looks and any(_states(before)):
             arguments: list[Thing] = [before]
             if name == _FORI:
@@ -120,41 +146,64 @@ class _Loops(Tracer):
 
     def _turn(self, at: object, name: str, function: Thing, before: Form, arguments: list[Thing], frame: Frame) -> None:
         """Compare the carry before and after a turn."""
-        if isinstance(function, Member):
-            function = self.bound(function.owner, function.name) or UNKNOWN
-        if not isinstance(function, Code):
+        code = self._code_in(function)
+        if code is None:
             return
-        after = self.run(function, arguments, {}, frame.depth + 1)
+        after = self.run(code, arguments, {}, frame.depth + 1)
         if name == _SCAN:
             if isinstance(after, State) and after.exact and not after.cls.framework.is_tuple:
-                self.changes.append(Change(at, name, function.name, None, after))
+                self.changes.append(Change(at, name, code.name, None, after))
             if not isinstance(after, Held) or after.kind != "tuple" or len(after.entries) != 2:
                 return
             after = after.entries["0"]
-        self._note(at, name, function, before, differences(before, after, carried=True))
+        self._note(at, name, code, before, differences(before, after, carried=True))
 
     def _chosen(self, name: str, given: dict[str, Expr], operands: list[Form], frame: Frame, looks: bool) -> Form:
         """What one of the branches returns."""
         if name.endswith("switch"):
-            listed = given.get("branches")
-            branches = list(listed.items) if isinstance(listed, Display) and not listed.has_star else []
+            branches = self._listed(given.get("branches"), frame)
         else:
             branches = [given[key] for key in ("true_fun", "false_fun") if key in given]
+        codes = [self._code_in(self.value(branch, frame)) for branch in branches]
+        taken = [told_apart(self._said(one, codes, n), self._numbers) for n, one in enumerate(operands)]
         returned: list[tuple[Expr, Code, Form]] = []
-        for branch in branches:
-            code = self.value(branch, frame)
-            if isinstance(code, Member):
-                code = self.bound(code.owner, code.name) or UNKNOWN
-            if not isinstance(code, Code):
+        for branch, code in zip(branches, codes, strict=True):
+            if code is None:
                 return UNKNOWN
-            returned.append((branch, code, self.run(code, operands, {}, frame.depth + 1)))
+            returned.append((branch, code, self.run(code, taken, {}, frame.depth + 1)))
         result: Form = returned[0][2] if returned else UNKNOWN
         for branch, code, form in returned[1:]:
             if looks:
                 first = returned[0][2]
-                self._note(self._at(branch, frame), name, code, first, differences(first, form, carried=False))
+                listed = given.get("branches")
+                at = self._at(listed if isinstance(listed, Name) else branch, frame)
+                self._note(at, name, code, first, differences(first, form, carried=False))
             result = join(result, form)
         return result
+
+    def _listed(self, expr: Expr | None, frame: Frame) -> list[Expr]:
+        """The items of a display, or of what a variable of the body or a constant of the module is bound to."""
+        if isinstance(expr, Name):
+            variable = bound_once(self._code_read.body).get(expr.id) if frame.depth == 0 else None
+            expr = variable or self.settling(frame)(expr)
+        return list(expr.items) if isinstance(expr, Display) and not expr.has_star else []
+
+    def _code_in(self, thing: Thing) -> Code | None:
+        """The code of a function or method."""
+        if isinstance(thing, Member):
+            return self.bound(thing.owner, thing.name)
+        return thing if isinstance(thing, Code) else None
+
+    def _said(self, form: Form, codes: Sequence[Code | None], position: int) -> Form:
+        """What is given at some position; where nothing is known of that, what one of the functions says it takes."""
+        for code in codes if isinstance(form, Unknown) else ():
+            function = None if code is None else code.function
+            index = position + (0 if code is None else len(code.positional))
+            if code is not None and function is not None and index < len(function.positional):
+                said = known_as(self._evaluator.parameter(function, function.positional[index], code.module))
+                if isinstance(said, State):
+                    return said
+        return form
 
     def _at(self, expr: Expr, frame: Frame) -> object:
         """Where a finding about an expression stands: in another module, at the call that leads there."""

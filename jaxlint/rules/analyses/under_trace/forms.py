@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -48,6 +48,26 @@ class Fixed(msgspec.Struct, frozen=True):
     value: str
 
 
+class Static(Unknown, frozen=True):
+    """What a static field holds where nothing else is known of it: a number tells it from what others hold."""
+
+    number: int = 0
+
+
+class Written(Unknown, frozen=True):
+    """A literal that may be put into a static field: its value, and the name of its type or enum."""
+
+    value: Any = None
+    kind: str = ""
+
+
+class Moved(Unknown, frozen=True):
+    """Certainly another value than the one that a static field held, by a whole number if it counts."""
+
+    of: Static | Fixed = Static()
+    step: int | None = None
+
+
 class Held(msgspec.Struct, frozen=True):
     """A tuple, a list or a dict; its keys are the positions or strings."""
 
@@ -79,6 +99,8 @@ def join(one: Form, other: Form) -> Form:
         return one
     if isinstance(one, Nothing) or isinstance(other, Nothing) or MAYBE_NONE in (one, other):
         return MAYBE_NONE
+    if isinstance(one, Moved) and isinstance(other, Moved) and one.of == other.of:
+        return Moved(of=one.of)
     if isinstance(one, Unknown) or isinstance(other, Unknown):
         return UNKNOWN
     if isinstance(one, Leaf) and isinstance(other, Leaf):
@@ -139,8 +161,8 @@ def differences(
                     known = before.cls.field(name)
                     if known is None or name not in after.fields:
                         continue
-                    if known.role is Role.STATIC and carried:
-                        yield from _other_constant(before, after, name)
+                    if known.role is Role.STATIC:
+                        yield from _other_value(before, after, name)
                     elif known.role is Role.LEAF:
                         yield from differences(
                             before.fields[name], after.fields[name], carried=carried, cls=before.cls, field=name
@@ -164,11 +186,19 @@ def differences(
             yield Difference(cls, field, before, after)
 
 
-def _other_constant(before: State, after: State, name: str) -> Iterator[Difference]:
-    """The difference of two constants in a static field."""
+def _other_value(before: State, after: State, name: str) -> Iterator[Difference]:
+    """The difference of two values in a static field, but for one that counts: JAX202 says that."""
     one, other = before.fields[name], after.fields[name]
-    if isinstance(one, Fixed) and isinstance(other, Fixed) and one.kind == other.kind and one.value != other.value:
+    if isinstance(one, Fixed) and isinstance(other, Fixed):
+        differ = one.kind == other.kind and one.value != other.value
+    else:
+        differ = _is_moved(other, one) or _is_moved(one, other)
+    if differ:
         yield Difference(before.cls, name, one, other)
+
+
+def _is_moved(form: Form, held: Form) -> bool:
+    return isinstance(form, Moved) and form.of == held and form.step is None
 
 
 def _are_other_types(before: Leaf, after: Leaf, carried: bool) -> bool:
@@ -190,6 +220,8 @@ def described(form: Form) -> str:
             return _ARTICLES.get(kind, "an array")
         case Fixed(value=value):
             return f"`{value}`"
+        case Moved() | Static():
+            return "another value"
         case Held(kind="dict"):
             return f"a dict of {', '.join(f'`{key}`' for key in form.entries)}" if form.entries else "an empty dict"
         case Held(kind=kind):

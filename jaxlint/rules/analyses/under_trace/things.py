@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -11,15 +11,19 @@ from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.under_trace.forms import (
     MAYBE_NONE,
+    SOMETHING,
     UNKNOWN,
     Form,
     Held,
     Leaf,
     Nothing,
+    Something,
     State,
     Unknown,
     join,
+    promoted,
 )
+from jaxlint.rules.analyses.under_trace.held_values import Fact, seen_by
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import BoolOp, Call, Compare, Constant, Display, Expr, Name, Unary, root
 from jaxlint.syntax.statements import Body
@@ -40,6 +44,8 @@ class Code(msgspec.Struct, frozen=True, eq=False):
     keywords: Mapping[str, Thing] = msgspec.field(default_factory=dict)
     #: The parameter `*args`.
     rest: str = ""
+    #: What is declared; a lambda is not.
+    function: Function | None = None
 
 
 class ClassThing(msgspec.Struct, frozen=True, eq=False):
@@ -72,16 +78,20 @@ class Frame(msgspec.Struct):
     variables: dict[str, Thing]
     depth: int = 0
     returned: list[Thing] = msgspec.field(default_factory=list)
+    #: What is known of the values of static fields, by the tests around.
+    facts: tuple[Fact, ...] = ()
 
-    def branch(self) -> Frame:
-        """The same function, in a branch of its own; what is returned there counts for both."""
-        return Frame(self.module, self.scope, dict(self.variables), self.depth, self.returned)
+    def branch(self, *facts: Fact) -> Frame:
+        """The same function, in a branch of its own, in which more is known; what is returned there counts for both."""
+        known = (*self.facts, *facts)
+        return Frame(self.module, self.scope, dict(self.variables), self.depth, self.returned, known)
 
     def meet(self, branches: list[Frame]) -> None:
         """Go on after some branches, in none of which it is known to be."""
         names = {name for branch in branches for name in branch.variables}
         self.variables = {
-            name: joined([branch.variables.get(name, MAYBE_NONE) for branch in branches]) for name in names
+            name: joined([seen_by(branch.variables.get(name, MAYBE_NONE), branch.facts) for branch in branches])
+            for name in names
         }
 
 
@@ -126,6 +136,20 @@ def truth_of(test: Expr, value: Mapping[int, Thing]) -> bool | None:
     return None
 
 
+def operands_of(test: Expr) -> Iterator[Expr]:
+    """The parts of a test that are values of their own."""
+    match test:
+        case Unary(op="not", operand=operand):
+            yield from operands_of(operand)
+        case BoolOp(left=left, right=right):
+            yield from operands_of(left)
+            yield from operands_of(right)
+        case Compare(left=left, comparators=others):
+            yield from (left, *others)
+        case _:
+            yield test
+
+
 def one_of(held: Held) -> Form:
     """Any of the items of a tuple, a list or a dict."""
     return form_of(joined(list(held.entries.values()))) if held.entries else UNKNOWN
@@ -144,6 +168,39 @@ def without_containers(thing: Thing) -> Thing:
 def of_tuple(items: list[Form], kind: str = "tuple") -> Held:
     """A tuple or list."""
     return Held(kind, {str(index): item for index, item in enumerate(items)})
+
+
+def arithmetic(op: str, left: Form, right: Form) -> Form:
+    """What an operator makes of two forms."""
+    if isinstance(left, Held) and isinstance(right, Held) and left.kind == right.kind:
+        if op == "|" and left.kind == "dict":
+            return Held("dict", {**left.entries, **right.entries})
+        if op == "+":
+            return of_tuple([*left.entries.values(), *right.entries.values()], left.kind)
+    numbers = promoted((left, right))
+    if op in ("+", "-", "*", "//", "%"):
+        return numbers
+    if op == "/" and isinstance(numbers, Leaf):
+        is_real = numbers.kind in ("bool", "int", "float")
+        return Leaf("float", numbers.weak) if is_real else Leaf("inexact")
+    if op == "/" and all(isinstance(form, (Leaf, Unknown, Something)) for form in (left, right)):
+        return Leaf("inexact") if isinstance(left, Leaf) or isinstance(right, Leaf) else SOMETHING
+    if isinstance(numbers, Leaf) and ((op == "**" and numbers.kind in ("float", "inexact")) or op in "&|^"):
+        return numbers
+    return Leaf() if isinstance(numbers, Leaf) else SOMETHING
+
+
+def dict_of(keys: Sequence[Expr | None], values: Sequence[Form]) -> Form:
+    """A dict that is written out."""
+    entries: dict[str, Form] = {}
+    for key, value in zip(keys, values, strict=True):
+        if key is None and isinstance(value, Held) and value.kind == "dict":
+            entries |= value.entries
+        elif isinstance(key, Constant) and isinstance(key.value, str):
+            entries[key.value] = value
+        else:
+            return SOMETHING
+    return Held("dict", entries)
 
 
 def item_of(form: Form) -> Form:
@@ -181,6 +238,7 @@ def code_of(function: Function, body: Body, module: Module, around: Mapping[str,
         around or {},
         {p.name: Placed(p.default, module, function.scope) for p in function.parameters if p.default is not None},
         rest=next((p.name for p in function.parameters if p.kind == "*"), ""),
+        function=function,
     )
 
 

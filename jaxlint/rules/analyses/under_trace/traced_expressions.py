@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -14,21 +15,31 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, is_train_state
-from jaxlint.rules.analyses.bodies.settled import settled
+from jaxlint.rules.analyses.bodies.settled import settled, written_out
 from jaxlint.rules.analyses.under_trace.forms import (
     DECLARED_ARRAY,
     NOTHING,
     SOMETHING,
     UNKNOWN,
-    Fixed,
     Form,
     Held,
     Leaf,
+    Moved,
     Nothing,
     Something,
     State,
     Unknown,
-    promoted,
+    Written,
+)
+from jaxlint.rules.analyses.under_trace.held_values import (
+    Fact,
+    Settle,
+    facts,
+    in_table,
+    inverted,
+    put,
+    seen_by,
+    stepped,
 )
 from jaxlint.rules.analyses.under_trace.library_forms import called, method, placed_at, without_step
 from jaxlint.rules.analyses.under_trace.things import (
@@ -38,12 +49,15 @@ from jaxlint.rules.analyses.under_trace.things import (
     Library,
     Member,
     Thing,
+    arithmetic,
     callable_of,
     code_of,
+    dict_of,
     form_of,
     joined,
     may_change,
     of_tuple,
+    operands_of,
     roots,
     spread,
     truth_of,
@@ -53,7 +67,6 @@ from jaxlint.symbols.outline import MUTATING, names_by_position
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
-    BoolOp,
     Call,
     Compare,
     Conditional,
@@ -70,9 +83,7 @@ from jaxlint.syntax.expressions import (
     dotted,
     root,
 )
-from jaxlint.syntax.statements import (
-    Body,
-)
+from jaxlint.syntax.statements import Body
 
 #: How many expressions are looked at for one body.
 _MOST = 6000
@@ -147,23 +158,28 @@ class Expressions:
             case Call():
                 return self.call(expr, frame)
             case Binary(op=op, left=left, right=right):
-                return self._binary(op, self._form(left, frame), self._form(right, frame))
+                sides = self._form(left, frame), self._form(right, frame)
+                return stepped(expr, *sides, self.settling(frame)) or arithmetic(op, *sides)
             case Unary(op=op, operand=operand):
                 inner = self._form(operand, frame)
+                moved = inverted(op, inner)
+                if moved is not None:
+                    return moved
                 return inner if op != "not" and isinstance(inner, Leaf) else Leaf("bool") if op == "not" else SOMETHING
             case Compare(left=left, comparators=others):
                 forms = [self._form(e, frame) for e in (left, *others)]
                 return Leaf("bool", False) if any(isinstance(form, Leaf) for form in forms) else SOMETHING
             case Conditional(test=test, body=body, orelse=orelse):
                 outcome = self._truth(test, frame)
-                chosen = (body, orelse) if outcome is None else (body,) if outcome else (orelse,)
-                return joined([self.value(part, frame) for part in chosen])
+                chosen = [(part, so) for part, so in ((body, True), (orelse, False)) if outcome in (None, so)]
+                return joined([self._under(self.known(test, so, frame), part, frame) for part, so in chosen])
             case Display(kind="tuple" | "list" as kind, items=items) if not expr.has_star:
                 return of_tuple([self._form(item, frame) for item in items], kind)
             case DictDisplay(keys=keys, values=values):
-                return self._dict(keys, [self._form(value, frame) for value in values])
+                return dict_of(keys, [self._form(value, frame) for value in values])
             case Subscript(value=value, index=index):
-                return self._item(self._form(value, frame), index, frame)
+                found = in_table(value, self._form(index, frame), self.settling(frame))
+                return found or self._item(self._form(value, frame), index)
             case NamedExpr(target=target, value=value):
                 thing = self.value(value, frame)
                 self.bind(target, thing, frame)
@@ -182,9 +198,40 @@ class Expressions:
     def _form(self, expr: Expr, frame: Frame) -> Form:
         return form_of(self.value(expr, frame))
 
+    def held(self, expr: Expr, frame: Frame) -> Thing:
+        """What a value is that may be put into a static field: perhaps another one than what that held."""
+        value = self.settling(frame)(expr) if frame.facts else expr
+        if not isinstance(value, Constant):
+            return self.value(expr, frame)
+        held = seen_by(Written(value=value.value, kind=value.kind), frame.facts)
+        return held if isinstance(held, Moved) or value.kind == "str" else self.value(expr, frame)
+
+    def _under(self, facts: Iterable[Fact], expr: Expr, frame: Frame) -> Thing:
+        """What a value is where more is known."""
+        before, frame.facts = frame.facts, (*frame.facts, *facts)
+        held = self.held(expr, frame)
+        frame.facts = before
+        return held
+
+    def known(self, test: Expr, outcome: bool, frame: Frame) -> tuple[Fact, ...]:
+        """What is known of the values of static fields where a test came out in some way."""
+        return tuple(facts(test, outcome, partial(self._form, frame=frame), self.settling(frame)))
+
+    def settling(self, frame: Frame) -> Settle:
+        """What an expression of a function stands for, if that is no variable."""
+        resolver = self._evaluator.model.resolver
+
+        def settle(expr: Expr) -> Expr:
+            start = root(expr)
+            if isinstance(start, Name) and start.id in frame.variables:
+                return expr
+            return written_out(expr, resolver, frame.module, frame.scope)
+
+        return settle
+
     def _truth(self, test: Expr, frame: Frame) -> bool | None:
         values: dict[int, Thing] = {}
-        for part in _operands(test):
+        for part in operands_of(test):
             values[id(part)] = self.value(part, frame)
         return truth_of(test, values)
 
@@ -201,11 +248,13 @@ class Expressions:
     def _meant(self, expr: Expr, frame: Frame) -> Thing:
         model = self._evaluator.model
         symbol = model.resolver.resolve(expr, frame.module, frame.scope)
-        if isinstance(symbol, FunctionSymbol) and symbol.declaration.owner is None:
+        if isinstance(symbol, FunctionSymbol):
+            if symbol.declaration.owner is not None:
+                return UNKNOWN  # its class says what it is
             return self._code(symbol, self._evaluator.calls.body_of(symbol)) or self._library(expr, frame)
         if isinstance(symbol, External):
             return Library(symbol.name)
-        cls = model.class_of_symbol(symbol) if not isinstance(symbol, FunctionSymbol) else None
+        cls = model.class_of_symbol(symbol)
         if cls is not None and isinstance(symbol, ClassSymbol):
             return ClassThing(cls)
         return self._library(expr, frame)
@@ -246,38 +295,7 @@ class Expressions:
         return DECLARED_ARRAY if isinstance(declared, Array) else UNKNOWN
 
     @staticmethod
-    def _binary(op: str, left: Form, right: Form) -> Form:
-        if isinstance(left, Held) and isinstance(right, Held) and left.kind == right.kind:
-            if op == "|" and left.kind == "dict":
-                return Held("dict", {**left.entries, **right.entries})
-            if op == "+":
-                return of_tuple([*left.entries.values(), *right.entries.values()], left.kind)
-        numbers = promoted((left, right))
-        if op in ("+", "-", "*", "//", "%"):
-            return numbers
-        if op == "/" and isinstance(numbers, Leaf):
-            is_real = numbers.kind in ("bool", "int", "float")
-            return Leaf("float", numbers.weak) if is_real else Leaf("inexact")
-        if op == "/" and {type(left), type(right)} <= {Leaf, Unknown, Something}:
-            return Leaf("inexact") if Leaf in (type(left), type(right)) else SOMETHING
-        if isinstance(numbers, Leaf) and ((op == "**" and numbers.kind in ("float", "inexact")) or op in "&|^"):
-            return numbers
-        return Leaf() if isinstance(numbers, Leaf) else SOMETHING
-
-    @staticmethod
-    def _dict(keys: Sequence[Expr | None], values: Sequence[Form]) -> Form:
-        entries: dict[str, Form] = {}
-        for key, value in zip(keys, values, strict=True):
-            if key is None and isinstance(value, Held) and value.kind == "dict":
-                entries |= value.entries
-            elif isinstance(key, Constant) and isinstance(key.value, str):
-                entries[key.value] = value
-            else:
-                return SOMETHING
-        return Held("dict", entries)
-
-    def _item(self, form: Form, index: Expr, frame: Frame) -> Form:
-        self.value(index, frame)
+    def _item(form: Form, index: Expr) -> Form:
         if isinstance(form, Leaf) or form == DECLARED_ARRAY:
             return form
         if isinstance(form, Held) and isinstance(index, Constant):
@@ -366,7 +384,7 @@ class Expressions:
         if call.has_star or cls.has_own_construction:
             return State(cls, {}, state.exact)
         written = {a.keyword: Placed(a.value, frame.module, frame.scope) for a in call.args if a.keyword is not None}
-        changed = {n: self._put(cls, n, written.get(n), form_of(t)) for n, t in keywords.items()}
+        changed = {n: self._put(cls, n, written.get(n), form_of(t), frame) for n, t in keywords.items()}
         kept = {n: f for n, f in state.fields.items() if n not in keywords}
         return State(cls, {**kept, **changed}, state.exact)
 
@@ -389,14 +407,18 @@ class Expressions:
             if field.is_converted or field.opaque:
                 continue
             if field.name in passed:
-                fields[field.name] = self._put(cls, field.name, written.get(field.name), form_of(passed[field.name]))
+                fields[field.name] = self._put(
+                    cls, field.name, written.get(field.name), form_of(passed[field.name]), frame
+                )
             elif field.default is not None:
-                fields[field.name] = self._put(cls, field.name, field.default, self.placed(field.default, frame.depth))
+                fields[field.name] = self._put(
+                    cls, field.name, field.default, self.placed(field.default, frame.depth), frame
+                )
             elif field.factory is not None:
                 fields[field.name] = self._made(field.factory, frame.depth)
         return State(cls, fields)
 
-    def _put(self, cls: PytreeClass, name: str, written: Placed | None, form: Form) -> Form:
+    def _put(self, cls: PytreeClass, name: str, written: Placed | None, form: Form, frame: Frame) -> Form:
         """What a field holds that is given a form, written so."""
         field = cls.field(name)
         if field is None or field.is_converted:
@@ -407,9 +429,7 @@ class Expressions:
         if written is None:
             return UNKNOWN
         value = settled(written.expr, self._evaluator.model.resolver, written.module, written.scope)
-        if isinstance(value, Constant) and (value.kind in ("str", "int", "bool") or value is not written.expr):
-            return Fixed(value.kind, repr(value.value) if value.kind == "str" else str(value.value))
-        return UNKNOWN
+        return put(value, value is written.expr, form, frame.facts)
 
     def _made(self, factory: Placed, depth: int) -> Form:
         """What a default factory makes."""
@@ -477,17 +497,3 @@ class Expressions:
         if name in cls.abstract_methods or not cls.bases_known:
             return False
         return all(name not in c.symbol.declaration.methods for c in self._evaluator.model.subclasses(cls))
-
-
-def _operands(test: Expr) -> Iterator[Expr]:
-    """The parts of a test that are values of their own."""
-    match test:
-        case Unary(op="not", operand=operand):
-            yield from _operands(operand)
-        case BoolOp(left=left, right=right):
-            yield from _operands(left)
-            yield from _operands(right)
-        case Compare(left=left, comparators=others):
-            yield from (left, *others)
-        case _:
-            yield test

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from jaxlint.infer.known.values import UNKNOWN as UNKNOWN_VALUE
 from jaxlint.infer.known.values import Array, Instance, Value, plain
 from jaxlint.project.resolution import FunctionSymbol
@@ -125,7 +127,7 @@ class Tracer(Expressions):
             self._compute(node.value, frame)
         match node:
             case Assign(targets=targets, value=value):
-                thing = self.value(value, frame)
+                thing = self.held(value, frame)
                 for target in targets:
                     self.bind(target, thing, frame)
             case Annotate(target=target, value=given):
@@ -133,7 +135,7 @@ class Tracer(Expressions):
             case Augment(target=target, op=op, value=value):
                 self.bind(target, self.value(Binary(node.at, op, target, value), frame), frame)
             case Return(value=result):
-                frame.returned.append(NOTHING if result is None else self.value(result, frame))
+                frame.returned.append(NOTHING if result is None else self.held(result, frame))
                 return False
             case Raise() | Jump():
                 return False
@@ -187,17 +189,19 @@ class Tracer(Expressions):
             outcome = self._truth(test, rest)
             if outcome is False:
                 continue
-            branch = rest.branch()
+            branch = rest.branch(*self.known(test, True, rest))
             if self.execute(body, branch):
                 alive.append(branch)
             if outcome is True:
                 break
+            rest = msgspec.structs.replace(rest, facts=(*rest.facts, *self.known(test, False, rest)))
         else:
             branch = rest.branch()
             if self.execute(orelse, branch):
                 alive.append(branch)
         if alive:
             frame.meet(alive)
+            frame.facts = alive[0].facts if len(alive) == 1 else frame.facts
         return bool(alive)
 
     def _try(self, node: Try, frame: Frame) -> bool:
