@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -11,33 +10,26 @@ from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, KeywordValue, Replace
-from jaxlint.infer.known.values import UNKNOWN, Array, Scalar, UnknownValue, Value, options, plain
-from jaxlint.infer.transforms.applied import Applied, abstracting, rebuilt_parameters
-from jaxlint.infer.transforms.calling import piece_of
+from jaxlint.infer.known.values import Array, Scalar, Value, options, plain
+from jaxlint.infer.transforms.applied import abstracting
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
-from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import Field, Placed, PytreeClass
-from jaxlint.pytrees.updating import COPYING_NAMES
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fixes.roles import make_leaf
+from jaxlint.rules.analyses.under_trace.compiled_callers import Numbers, bare, compiled_caller, is_returned
 from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, mapped_parameters, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, Subscript, Unary, last_name
+from jaxlint.syntax.expressions import Binary, Call, Expr, Name, Subscript, Unary, last_name
 from jaxlint.syntax.statements import (
     Assign,
     Body,
-    Return,
     With,
-    all_parts,
-    bound_by,
     bound_once,
     looked_up,
-    own_parts,
     parts,
-    target_names,
     walk,
 )
 
@@ -138,9 +130,10 @@ class TracedStaticValue(BodyRule):
             ]
             where = f"`{function.name}` (`{transform}`)"
         else:
-            caller = _calling(function, {one.field.name for one in given}, code, evaluator)
+            fields = frozenset(one.field.name for one in given)
+            caller = compiled_caller(FunctionSymbol(code.place.module, function), fields, evaluator)
             where = "" if caller is None else f"`{function.name}`, which {caller.name} calls"
-            numbers = _Numbers(() if caller is None else caller.given, code.body)
+            numbers = Numbers(() if caller is None else caller.given, code.body)
             found = [
                 one
                 for one in (given if caller is not None else ())
@@ -174,7 +167,7 @@ def _static_values(code: CodeRead) -> Iterator[_Static]:
             continue
         for value, field in statics:
             expr = _given(value, event.call)
-            if expr is not None and is_kept(field.name, cls) and _is_returned(event.call, code.body, {field.name}):
+            if expr is not None and is_kept(field.name, cls) and is_returned(event.call, code.body, {field.name}):
                 yield _Static(cls, field, value, expr)
 
 
@@ -193,47 +186,6 @@ def _is_computed_at_once(body: Body) -> bool:
     return any(isinstance(expr, Call) and last_name(expr.func) == "ensure_compile_time_eval" for expr in opened)
 
 
-class _Caller(msgspec.Struct, frozen=True):
-    """A compiled function, in words, that returns what another one returns, and what parameters it gives tracers."""
-
-    name: str
-    given: set[str]
-
-
-def _calling(function: Function, fields: set[str], code: CodeRead, evaluator: Evaluator) -> _Caller | None:
-    """The compiled function of the module that returns what a helper returns, with its fields; None if none is seen."""
-    module = code.place.module
-    if function.owner is not None or function.scope or code.applied or function.decorators:
-        return None
-    for other in module.outline.functions.values():
-        if other is function or function.name not in piece_of(other, module.outline).calls:
-            continue
-        applied = abstracting(evaluator.calls.transformed.of(other, module))
-        body = evaluator.calls.body_of(FunctionSymbol(module, other)) or () if applied else ()
-        for part in all_parts(body, nested=False):
-            if isinstance(part, Call) and isinstance(part.func, Name) and part.func.id == function.name:
-                if _is_returned(part, body, fields):
-                    numbers = _Numbers(_rebuilt_numbers(other, applied, module, evaluator), body)
-                    passed = {} if part.has_star else part.given_to(function.positional)
-                    traced = {name for name, expr in passed.items() if numbers.computes(expr)}
-                    traced = _bare(function, dict.fromkeys(traced, UNKNOWN))
-                    return _Caller(f"`{other.name}` (`{applied[0].transform.name}`)", traced)
-    return None
-
-
-def _rebuilt_numbers(function: Function, applied: list[Applied], module: Module, evaluator: Evaluator) -> set[str]:
-    """The parameters of a compiled function that are tracers: those that say nothing, or that they are arrays."""
-    rebuilt = rebuilt_parameters(function, applied)
-    arrays = {
-        p.name
-        for p in function.parameters
-        if p.name in rebuilt
-        and p.annotation is not None
-        and isinstance(plain(evaluator.annotations.read(Placed(p.annotation, module, function.scope))), Array)
-    }
-    return arrays | _bare(function, dict.fromkeys(rebuilt, UNKNOWN))
-
-
 def _given(value: KeywordValue, call: Call) -> Expr | None:
     """What is given for a field, as it is written."""
     return next((a.value for a in call.args if a.at is value.at and not a.star), None)
@@ -245,7 +197,7 @@ class _Computed:
     def __init__(self, function: Function, traced: Mapping[str, Value], code: CodeRead, evaluator: Evaluator) -> None:
         self._names = _depending(frozenset(traced), code.body)
         self._leaves = TracedLeaves(traced, code.body, evaluator)
-        self._numbers = _Numbers(_bare(function, traced), code.body)
+        self._numbers = Numbers(bare(function, traced), code.body)
         self._made = {id(event.call): event for event in code.events if isinstance(event, Construct)}
         self._code = code
         self._evaluator = evaluator
@@ -275,54 +227,6 @@ class _Computed:
         return False
 
 
-class _Numbers:
-    """Tells what is certainly computed from parameters of which nothing else is known than that they are traced."""
-
-    def __init__(self, parameters: Collection[str], body: Body) -> None:
-        bound = Counter(name for s in walk(body, nested=False) for t in bound_by(s) for name in target_names(t))
-        self._parameters = set(parameters) - bound.keys()
-        self._variables = {
-            s.targets[0].id: s.value
-            for s in walk(body, nested=False)
-            if isinstance(s, Assign) and isinstance(s.targets[0], Name) and bound[s.targets[0].id] == 1
-        }
-
-    def are_put(self, expr: Expr, field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-        """Whether an expression is computed so; a bare parameter may be a pytree without leaves, but no number.
-
-        Nor may an item of one.
-        """
-        if isinstance(expr, Subscript) and isinstance(expr.value, Name):
-            return self.are_put(expr.value, field, cls, evaluator)
-        if isinstance(expr, Name):
-            declared = UNKNOWN if field.annotation is None else plain(evaluator.promises.field(field, cls))
-            if not isinstance(declared, Scalar) or declared.kind not in ("int", "float", "bool"):
-                return False
-        return self.computes(expr)
-
-    def computes(self, expr: Expr, depth: int = 0) -> bool:
-        """Whether an expression is such a parameter, a sum with one, or the largest of its elements and the like."""
-        match expr:
-            case Name(id=name):
-                if name in self._parameters:
-                    return True
-                value = self._variables.get(name)
-                return value is not None and depth < _MAX_DEPTH and self.computes(value, depth + 1)
-            case Binary(left=left, right=right):
-                return self.computes(left, depth) or self.computes(right, depth)
-            case Call(func=Attribute(value=held, attr=attr), args=()) if attr in ARRAY_REDUCTIONS:
-                return self.computes(held, depth)
-            case Call(func=Attribute(value=Name(id="jnp"), attr=attr), args=(given, *_)) if attr in ARRAY_REDUCTIONS:
-                return self.computes(given.value, depth)
-        return False
-
-
-def _bare(function: Function, traced: Mapping[str, Value]) -> set[str]:
-    """The parameters that are traced and of which nothing else is known."""
-    bare = {p.name for p in function.parameters if p.annotation is None and p.default is None}
-    return {name for name, value in traced.items() if name in bare and isinstance(value, UnknownValue)}
-
-
 def _computes_with(expr: Expr, leaves: TracedLeaves) -> bool:
     """Whether an expression is a leaf that is a number, or a sum of such."""
     leaf = leaves.leaf(expr)
@@ -349,41 +253,6 @@ def _depending(names: frozenset[str], body: Body) -> frozenset[str]:
                 if any(isinstance(part, Name) and part.id in found for part in parts(value)):
                     found.add(name)
     return frozenset(found)
-
-
-def _is_returned(call: Call, body: Body, fields: Collection[str]) -> bool:
-    """Whether what a call makes is returned, at once, as a variable, or in a copy that keeps some fields."""
-    names: set[str] = set()
-
-    def is_it(expr: Expr) -> bool:
-        if expr is call or (isinstance(expr, Name) and expr.id in names):
-            return True
-        return isinstance(expr, Call) and (base := _copied(expr, fields)) is not None and is_it(base)
-
-    for statement in walk(body, nested=False):
-        match statement:
-            case Assign(targets=(Name(id=name),), value=value) if is_it(value):
-                names.add(name)
-            case Return(value=value) if value is not None:
-                if any(part is call for part in own_parts(statement)) or any(map(is_it, _handed(value))):
-                    return True
-    return False
-
-
-def _copied(call: Call, fields: Collection[str]) -> Expr | None:
-    """The instance of which a call makes a copy that has the same values in some fields."""
-    if last_name(call.func) not in COPYING_NAMES or any(a.star or a.keyword in fields for a in call.args):
-        return None
-    if call.positional:
-        return call.positional[0]
-    return call.func.value if isinstance(call.func, Attribute) else None
-
-
-def _handed(value: Expr) -> Iterator[Expr]:
-    """What is handed back as it is: the value itself, and the items of a tuple."""
-    yield value
-    for item in getattr(value, "items", ()):
-        yield from _handed(item)
 
 
 def _problem(at: object, cls: PytreeClass, field: Field, where: str, fix: Proposal | None) -> Problem:

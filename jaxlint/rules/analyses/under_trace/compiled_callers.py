@@ -1,0 +1,239 @@
+"""The compiled functions that hand out what their helpers return."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import msgspec
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import UNKNOWN, Array, Instance, Scalar, UnknownValue, Value, plain
+from jaxlint.infer.transforms.applied import Applied, abstracting, rebuilt_parameters, tracing_arrays
+from jaxlint.infer.transforms.calling import piece_of
+from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.pytrees.updating import COPYING_NAMES
+from jaxlint.rules.analyses.instances.methods import is_overridden
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Conditional,
+    DictDisplay,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Starred,
+    Subscript,
+    last_name,
+)
+from jaxlint.syntax.statements import Assign, Body, Return, all_parts, bound_by, has_variable, parts, target_names, walk
+
+_MAX_DEPTH = 4
+#: What returns what the functions return that it is given, by their last names.
+_RUNNING = frozenset({"cond", "switch"})
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """A compiled function, in words, that hands out what another one returns, and what parameters it gives tracers."""
+
+    name: str
+    given: set[str]
+
+
+def compiled_caller(
+    symbol: FunctionSymbol, fields: Collection[str], evaluator: Evaluator, depth: int = 0
+) -> Caller | None:
+    """The compiled function that hands out what a helper or method returns, with some of its fields as they are.
+
+    It calls that itself, or other helpers that do; None if none is seen.
+    """
+    function, module = symbol.declaration, symbol.module
+    if "<locals>" in function.scope or function.decorators or evaluator.calls.transformed.of(function, module):
+        return None
+    for home in (module, *evaluator.model.importers(module)):
+        for other in home.outline.functions.values():
+            if other is function or function.name not in piece_of(other, home.outline).calls:
+                continue
+            body = evaluator.calls.body_of(FunctionSymbol(home, other)) or ()
+            for call in (part for part in all_parts(body, nested=False) if isinstance(part, Call)):
+                if _calls(call, symbol, other, home, body, evaluator) and is_returned(call, body, fields):
+                    around = _compiled(FunctionSymbol(home, other), fields, evaluator, depth)
+                    if around is not None:
+                        return Caller(around.name, _passed(call, function, Numbers(around.given, body)))
+    return None
+
+
+def _compiled(symbol: FunctionSymbol, fields: Collection[str], evaluator: Evaluator, depth: int) -> Caller | None:
+    """A function itself, if it is compiled, or the one that hands out what it returns."""
+    function, module = symbol.declaration, symbol.module
+    applied = evaluator.calls.transformed.of(function, module)
+    tracing = abstracting(applied) or tracing_arrays(applied)
+    if tracing:
+        given = _rebuilt_numbers(function, abstracting(applied), module, evaluator)
+        return Caller(f"`{function.name}` (`{tracing[0].transform.name}`)", given)
+    return compiled_caller(symbol, fields, evaluator, depth + 1) if depth < _MAX_DEPTH else None
+
+
+def _passed(call: Call, function: Function, numbers: Numbers) -> set[str]:
+    """The parameters of a helper that a call gives tracers, and of which nothing else is known."""
+    names = function.positional[1 if function.self_name is not None else 0 :]
+    passed = {} if call.has_star else call.given_to(names)
+    return bare(
+        function, {name: UNKNOWN for name, expr in passed.items() if numbers.computes(expr) or is_reduction(expr)}
+    )
+
+
+def _calls(
+    call: Call, symbol: FunctionSymbol, caller: Function, home: Module, body: Body, evaluator: Evaluator
+) -> bool:
+    """Whether a call in a function certainly is one of a helper, or of a method by an instance."""
+    function, resolver = symbol.declaration, evaluator.model.resolver
+    if last_name(call.func) != function.name:
+        return False
+    if function.self_name is None:
+        found = resolver.follow(resolver.resolve(call.func, home, caller.inner_scope))
+        return isinstance(found, FunctionSymbol) and found.declaration is function
+    held = call.func.value if isinstance(call.func, Attribute) else None
+    if not isinstance(held, Name) or not all(has_variable(value, held.id) for value in _bound_to(held.id, body)):
+        return False
+    instance = plain(evaluator.own_parameter(caller, held.id, home))
+    if not isinstance(instance, Instance) or is_overridden(function.name, instance, evaluator):
+        return False
+    method = instance.cls.method(function.name)
+    return method is not None and method[1] is function
+
+
+def _bound_to(name: str, body: Body) -> Iterator[Expr]:
+    """What a body binds a variable to; that itself, if it is no assignment."""
+    for statement in walk(body, nested=False):
+        if any(name in target_names(target) for target in bound_by(statement)):
+            yield statement.value if isinstance(statement, Assign) else Name(statement.at, "")
+
+
+def _rebuilt_numbers(function: Function, applied: list[Applied], module: Module, evaluator: Evaluator) -> set[str]:
+    """The parameters of a compiled function that are tracers: those that say nothing, or that they are arrays."""
+    rebuilt = rebuilt_parameters(function, applied)
+    arrays = {
+        p.name
+        for p in function.parameters
+        if p.name in rebuilt
+        and p.annotation is not None
+        and isinstance(plain(evaluator.annotations.read(Placed(p.annotation, module, function.scope))), Array)
+    }
+    return arrays | bare(function, dict.fromkeys(rebuilt, UNKNOWN))
+
+
+class Numbers:
+    """Tells what is certainly computed from parameters of which nothing else is known than that they are traced."""
+
+    def __init__(self, parameters: Collection[str], body: Body) -> None:
+        bound = Counter(name for s in walk(body, nested=False) for t in bound_by(s) for name in target_names(t))
+        self._parameters = set(parameters) - bound.keys()
+        self._variables = {
+            s.targets[0].id: s.value
+            for s in walk(body, nested=False)
+            if isinstance(s, Assign) and isinstance(s.targets[0], Name) and bound[s.targets[0].id] == 1
+        }
+
+    def are_put(self, expr: Expr, field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+        """Whether an expression is computed so; a bare parameter may be a pytree without leaves, but no number.
+
+        Nor may an item of one.
+        """
+        if isinstance(expr, Subscript) and isinstance(expr.value, Name):
+            return self.are_put(expr.value, field, cls, evaluator)
+        if isinstance(expr, Name):
+            declared = UNKNOWN if field.annotation is None else plain(evaluator.promises.field(field, cls))
+            if not isinstance(declared, Scalar) or declared.kind not in ("int", "float", "bool"):
+                return False
+        return self.computes(expr)
+
+    def computes(self, expr: Expr, depth: int = 0) -> bool:
+        """Whether an expression is such a parameter, a sum with one, or the largest of its elements and the like."""
+        match expr:
+            case Name(id=name):
+                if name in self._parameters:
+                    return True
+                value = self._variables.get(name)
+                return value is not None and depth < _MAX_DEPTH and self.computes(value, depth + 1)
+            case Binary(left=left, right=right):
+                return self.computes(left, depth) or self.computes(right, depth)
+            case Call(func=Attribute(value=held, attr=attr), args=()) if attr in ARRAY_REDUCTIONS:
+                return self.computes(held, depth)
+            case Call(func=Attribute(value=Name(id="jnp"), attr=attr), args=(given, *_)) if attr in ARRAY_REDUCTIONS:
+                return self.computes(given.value, depth)
+        return False
+
+
+def bare(function: Function, traced: Mapping[str, Value]) -> set[str]:
+    """The parameters that are traced and of which nothing else is known."""
+    bare = {p.name for p in function.parameters if p.annotation is None and p.default is None}
+    return {name for name, value in traced.items() if name in bare and isinstance(value, UnknownValue)}
+
+
+def is_reduction(expr: Expr) -> bool:
+    """Whether an expression is what a function of `jnp` makes of many numbers: while jax traces, that is a tracer."""
+    match expr:
+        case Call(func=Attribute(value=Name(id="jnp"), attr=attr)):
+            return attr in ARRAY_REDUCTIONS
+    return False
+
+
+def is_returned(call: Call, body: Body, fields: Collection[str]) -> bool:
+    """Whether what a call makes is returned, at once, as a variable, or in a copy that keeps some fields."""
+    names: set[str] = set()
+
+    def is_it(expr: Expr) -> bool:
+        if expr is call or (isinstance(expr, Name) and expr.id in names):
+            return True
+        return isinstance(expr, Call) and (base := _copied(expr, fields)) is not None and is_it(base)
+
+    for statement in walk(body, nested=False):
+        match statement:
+            case Assign(targets=(Name(id=name),), value=value) if is_it(value):
+                names.add(name)
+            case Return(value=value) if value is not None:
+                if any(map(is_it, _handed(value))):
+                    return True
+    return False
+
+
+def _copied(call: Call, fields: Collection[str]) -> Expr | None:
+    """The instance of which a call makes a copy that has the same values in some fields."""
+    if last_name(call.func) == "tree_at" and len(call.positional) > 1:
+        where = call.positional[0]
+        is_given = any(isinstance(part, Attribute) and part.attr in fields for part in parts(where))
+        return None if is_given else call.positional[1]
+    if last_name(call.func) not in COPYING_NAMES or any(a.star or a.keyword in fields for a in call.args):
+        return None
+    if call.positional:
+        return call.positional[0]
+    return call.func.value if isinstance(call.func, Attribute) else None
+
+
+def _handed(value: Expr) -> Iterator[Expr]:
+    """What is handed back as it is: the value itself, what it holds, is made of, or what a branch returns."""
+    yield value
+    match value:
+        case Display(items=items):
+            held: Iterable[Expr] = items
+        case DictDisplay(values=values):
+            held = values
+        case Starred(value=inner):
+            held = (inner,)
+        case Conditional(body=body, orelse=orelse):
+            held = (body, orelse)
+        case Lambda(body=body):
+            held = (body,)
+        case Call(func=func, args=args) if (name := last_name(func) or "") in _RUNNING or name[:1].isupper():
+            held = [argument.value for argument in args]
+        case _:
+            held = ()
+    for one in held:
+        yield from _handed(one)
