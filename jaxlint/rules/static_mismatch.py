@@ -14,7 +14,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.made_instances import Made, MadeInstances, difference
 from jaxlint.rules.analyses.under_trace.branch_updates import differing_update
-from jaxlint.rules.analyses.under_trace.carried import PARAMETERS, changes
+from jaxlint.rules.analyses.under_trace.carried import RUNNING, changes
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
@@ -48,7 +48,6 @@ _TOGETHER = {
 _BRANCHES = {"jax.lax.cond": slice(1, 3), "jax.lax.switch": slice(1, 2)}
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in (*_TOGETHER, *_BRANCHES))
 _BRANCHING = frozenset(name.rpartition(".")[2] for name in _BRANCHES)
-_RUNNING = frozenset(name.rpartition(".")[2] for name in PARAMETERS)
 _OTHER_BRANCH = "TypeError (branch outputs must have the same pytree structure)"
 
 
@@ -114,7 +113,8 @@ class StaticMismatch(BodyRule):
     ## When not to use it
 
     There is no reason to turn it off: the call fails. Only literals, constants of a module, members of enums and the
-    variable of a comprehension are compared.
+    variable of a comprehension are compared, and what a branch gives a field that certainly is another value than
+    before: `not x`, `1 - x`, `"a" if x == "b" else "b"`. What counts up is JAX202's.
 
     ## References
 
@@ -139,7 +139,7 @@ class StaticMismatch(BodyRule):
         makes_lists = bool(contents.of(Comprehension) or contents.of(Display)) or "append" in contents.called
         if (
             not makes_lists
-            and (_LAST_NAMES | _RUNNING).isdisjoint(contents.called)
+            and (_LAST_NAMES | RUNNING).isdisjoint(contents.called)
             and not _calls_mapping(contents.called, code.place.module, evaluator.model.resolver)
         ):
             return
@@ -156,7 +156,7 @@ class StaticMismatch(BodyRule):
                 chosen = list(_chosen(call, name, instances, code))
                 places += (problem.at for problem in chosen)
                 yield from chosen
-        for change in changes(code, evaluator) if not _RUNNING.isdisjoint(contents.called) else ():
+        for change in changes(code, evaluator) if not RUNNING.isdisjoint(contents.called) else ():
             found = change.difference if change.is_of_branches else None
             if found is not None and found.cls is not None and not any(change.at is at for at in places):
                 yield _problem(change.at, found.cls, found.field, change.transform, _OTHER_BRANCH)

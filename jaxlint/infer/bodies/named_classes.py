@@ -45,7 +45,7 @@ class NamedClasses:
         return level is None
 
     def _in_function(self, symbol: FunctionSymbol) -> _Named:
-        """What the body, the defaults and the annotations of a function name."""
+        """What the body and the defaults of a function name."""
         if symbol.key not in self._known:
             self._known[symbol.key] = self._read(symbol)
         return self._known[symbol.key]
@@ -55,11 +55,11 @@ class NamedClasses:
         body = self._body_of(symbol)
         if body is None:
             return ()
-        declared = (expr for p in function.parameters for expr in (p.default, p.annotation) if expr is not None)
-        outside = self._named([part for e in declared for part in parts(e)], frozenset(), module, function.scope)
+        given = [part for p in function.parameters if p.default is not None for part in parts(p.default)]
+        defaults = self._named(given, frozenset(), module, function.scope)
         own = own_names(body) | {parameter.name for parameter in function.parameters}
         inside = self._named(all_parts(body), own, module, function.inner_scope)
-        return None if outside is None or inside is None else (*outside, *inside)
+        return None if defaults is None or inside is None else (*defaults, *inside)
 
     def _named(self, expressions: Iterable[Expr], own: frozenset[str], module: Module, scope: str) -> _Named:
         """What some expressions name, but for what starts with the name of an own variable."""

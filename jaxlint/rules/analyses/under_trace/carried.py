@@ -10,6 +10,7 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.rules.analyses.under_trace.forms import (
     NOTHING,
@@ -25,9 +26,20 @@ from jaxlint.rules.analyses.under_trace.forms import (
     join,
 )
 from jaxlint.rules.analyses.under_trace.held_values import told_apart
-from jaxlint.rules.analyses.under_trace.things import Code, Frame, Member, Thing, after_loop, form_of, item_of, of_tuple
+from jaxlint.rules.analyses.under_trace.things import (
+    ClassThing,
+    Code,
+    Frame,
+    Library,
+    Member,
+    Thing,
+    after_loop,
+    form_of,
+    item_of,
+    of_tuple,
+)
 from jaxlint.rules.analyses.under_trace.tracing import MAX_DEPTH, Tracer, known_as, parameters_of
-from jaxlint.syntax.expressions import Call, Display, Expr, Name, is_none
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, is_none, last_name
 from jaxlint.syntax.statements import bound_once, own_names
 
 _SCAN, _WHILE, _FORI = "jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop"
@@ -39,6 +51,10 @@ PARAMETERS = {
     "jax.lax.cond": ("pred", "true_fun", "false_fun"),
     "jax.lax.switch": ("index", "branches"),
 }
+
+
+#: The same, by their last names.
+RUNNING = frozenset(name.rpartition(".")[2] for name in PARAMETERS)
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -80,11 +96,27 @@ def _changes(code: CodeRead, evaluator: Evaluator) -> list[Change]:
     for name, thing in parameters_of(function, code.parameters).items():
         variables[name] = told_apart(form_of(thing), numbers)
     if not any(isinstance(thing, State) for thing in variables.values()):
-        if not evaluator.calls.named_classes.may_be_met(code.body, frozenset(variables), module, code.scope, MAX_DEPTH):
+        named = evaluator.calls.named_classes
+        if not _says_what_it_takes(code, evaluator) and not named.may_be_met(
+            code.body, frozenset(variables), module, code.scope, MAX_DEPTH
+        ):
             return []
     tracer = _Loops(evaluator, code, numbers)
     tracer.execute(code.body, Frame(module, code.scope, variables))
     return tracer.changes
+
+
+def _says_what_it_takes(code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a function that a loop or branch of the body is given by name has a parameter with an annotation."""
+    resolver, own = evaluator.model.resolver, code.contents.bound
+    for call in code.calls:
+        for given in call.positional if last_name(call.func) in RUNNING else ():
+            if isinstance(given, Name) and given.id not in own:
+                symbol = resolver.follow(resolver.resolve(given, code.place.module, code.scope))
+                if isinstance(symbol, FunctionSymbol):
+                    if any(p.annotation is not None for p in symbol.declaration.parameters):
+                        return True
+    return False
 
 
 class _Loops(Tracer):
@@ -130,23 +162,23 @@ class _Loops(Tracer):
         key, function = ("init", "f") if name == _SCAN else ("init_val", "body_fun")
         if key not in things or function not in things:
             return UNKNOWN
-        position = 1 if name == _FORI else 0
-        before = told_apart(
-            self._said(form_of(things[key]), [self._code_in(things[function])], position), self._numbers
-        )
+        code = self._code_in(exprs[function], frame)
+        before = self._said(form_of(things[key]), [code], 1 if name == _FORI else 0)
+        before = told_apart(before, self._numbers)
         if looks and any(_states(before)):
             arguments: list[Thing] = [before]
             if name == _FORI:
                 arguments = [Leaf("int"), before]
             elif name == _SCAN:
                 arguments = [before, _item(exprs.get("xs"), things.get("xs", NOTHING), frame)]
-            self._turn(self._at(exprs[key], frame), name, things[function], before, arguments, frame)
+            self._turn(self._at(exprs[key], frame), name, code, before, arguments, frame)
         carry = after_loop(before)
         return of_tuple([carry, UNKNOWN]) if name == _SCAN else carry
 
-    def _turn(self, at: object, name: str, function: Thing, before: Form, arguments: list[Thing], frame: Frame) -> None:
+    def _turn(
+        self, at: object, name: str, code: Code | None, before: Form, arguments: list[Thing], frame: Frame
+    ) -> None:
         """Compare the carry before and after a turn."""
-        code = self._code_in(function)
         if code is None:
             return
         after = self.run(code, arguments, {}, frame.depth + 1)
@@ -164,7 +196,7 @@ class _Loops(Tracer):
             branches = self._listed(given.get("branches"), frame)
         else:
             branches = [given[key] for key in ("true_fun", "false_fun") if key in given]
-        codes = [self._code_in(self.value(branch, frame)) for branch in branches]
+        codes = [self._code_in(branch, frame) for branch in branches]
         taken = [told_apart(self._said(one, codes, n), self._numbers) for n, one in enumerate(operands)]
         returned: list[tuple[Expr, Code, Form]] = []
         for branch, code in zip(branches, codes, strict=True):
@@ -188,8 +220,12 @@ class _Loops(Tracer):
             expr = variable or self.settling(frame)(expr)
         return list(expr.items) if isinstance(expr, Display) and not expr.has_star else []
 
-    def _code_in(self, thing: Thing) -> Code | None:
-        """The code of a function or method."""
+    def _code_in(self, expr: Expr, frame: Frame) -> Code | None:
+        """The code of a function or method that is named, perhaps by its class: `Light.flipped`."""
+        thing = self.value(expr, frame)
+        if isinstance(thing, Library) and isinstance(expr, Attribute):
+            owner = self.value(expr.value, frame)
+            thing = Member(owner, expr.attr) if isinstance(owner, ClassThing) else thing
         if isinstance(thing, Member):
             return self.bound(thing.owner, thing.name)
         return thing if isinstance(thing, Code) else None

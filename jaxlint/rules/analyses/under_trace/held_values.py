@@ -63,30 +63,31 @@ class Fact(msgspec.Struct, frozen=True):
         return bool({"<": one < other, ">": one > other, "<=": one <= other, ">=": one >= other}[self.op])
 
 
-def facts(test: Expr, outcome: bool, form_of: Callable[[Expr], Form], settle: Settle) -> Iterator[Fact]:
+def facts(test: Expr, outcome: bool, held_by: Callable[[Expr], object], settle: Settle) -> Iterator[Fact]:
     """What is known of the values of static fields where a test came out in some way."""
     match test:
         case Unary(op="not", operand=operand):
-            yield from facts(operand, not outcome, form_of, settle)
+            yield from facts(operand, not outcome, held_by, settle)
         case BoolOp(op=op, left=left, right=right) if (op == "and") is outcome:
-            yield from facts(left, outcome, form_of, settle)
-            yield from facts(right, outcome, form_of, settle)
+            yield from facts(left, outcome, held_by, settle)
+            yield from facts(right, outcome, held_by, settle)
         case Compare(left=left, ops=("in" | "not in" as op,), comparators=(Display(items=items),)):
-            yield from _fact(left, op, items, outcome, form_of, settle)
+            yield from _fact(left, op, items, outcome, held_by, settle)
         case Compare(left=left, ops=(op,), comparators=(right,)) if op in _MIRRORED:
-            yield from _fact(left, op, (right,), outcome, form_of, settle)
-            yield from _fact(right, _MIRRORED[op], (left,), outcome, form_of, settle)
+            yield from _fact(left, op, (right,), outcome, held_by, settle)
+            yield from _fact(right, _MIRRORED[op], (left,), outcome, held_by, settle)
         case Name() | Attribute():
-            yield from _fact(test, "", (), outcome, form_of, settle)
+            yield from _fact(test, "", (), outcome, held_by, settle)
 
 
 def _fact(
-    expr: Expr, op: str, others: Sequence[Expr], outcome: bool, form_of: Callable[[Expr], Form], settle: Settle
+    expr: Expr, op: str, others: Sequence[Expr], outcome: bool, held_by: Callable[[Expr], object], settle: Settle
 ) -> Iterator[Fact]:
-    form = form_of(expr) if isinstance(expr, (Name, Attribute)) else None
-    against = tuple(other for other in map(settle, others) if isinstance(other, Constant))
-    if isinstance(form, (Static, Fixed)) and len(against) == len(others):
-        yield Fact(form, op, against, outcome)
+    held = held_by(expr)
+    if isinstance(held, (Static, Fixed)):
+        against = tuple(other for other in map(settle, others) if isinstance(other, Constant))
+        if len(against) == len(others):
+            yield Fact(held, op, against, outcome)
 
 
 def seen_by(thing: _T, known: Iterable[Fact]) -> _T | Moved:
@@ -149,7 +150,7 @@ def inverted(op: str, form: Form) -> Moved | None:
 
 def in_table(table: Expr, index: Form, settle: Settle) -> Moved | None:
     """What a dict that is written down has for the value of a static field, if it has another one for each."""
-    written = settle(table)
+    written = settle(table) if isinstance(index, (Static, Fixed)) else None
     if not isinstance(index, (Static, Fixed)) or not isinstance(written, DictDisplay):
         return None
     pairs = [

@@ -25,7 +25,7 @@ from jaxlint.rules.analyses.under_trace.forms import (
 )
 from jaxlint.rules.analyses.under_trace.held_values import Fact, seen_by
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import BoolOp, Call, Compare, Constant, Display, Expr, Name, Unary, root
+from jaxlint.syntax.expressions import Attribute, BoolOp, Call, Compare, Constant, Display, Expr, Name, Unary, root
 from jaxlint.syntax.statements import Body
 
 
@@ -98,6 +98,17 @@ class Frame(msgspec.Struct):
 def callable_of(thing: Thing) -> Thing:
     """What is called where a thing is: of an instance, its method for that."""
     return Member(thing, "__call__") if isinstance(thing, State) else thing
+
+
+def held_by(expr: Expr, variables: Mapping[str, Thing]) -> Thing | None:
+    """What a variable, or a field of an instance in one, holds."""
+    match expr:
+        case Name(id=name):
+            return variables.get(name)
+        case Attribute(value=value, attr=attr):
+            owner = held_by(value, variables)
+            return owner.fields.get(attr) if isinstance(owner, State) else None
+    return None
 
 
 def form_of(thing: Thing) -> Form:

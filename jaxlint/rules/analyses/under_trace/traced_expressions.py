@@ -54,6 +54,7 @@ from jaxlint.rules.analyses.under_trace.things import (
     code_of,
     dict_of,
     form_of,
+    held_by,
     joined,
     may_change,
     of_tuple,
@@ -215,7 +216,7 @@ class Expressions:
 
     def known(self, test: Expr, outcome: bool, frame: Frame) -> tuple[Fact, ...]:
         """What is known of the values of static fields where a test came out in some way."""
-        return tuple(facts(test, outcome, partial(self._form, frame=frame), self.settling(frame)))
+        return tuple(facts(test, outcome, partial(held_by, variables=frame.variables), self.settling(frame)))
 
     def settling(self, frame: Frame) -> Settle:
         """What an expression of a function stands for, if that is no variable."""
@@ -248,13 +249,11 @@ class Expressions:
     def _meant(self, expr: Expr, frame: Frame) -> Thing:
         model = self._evaluator.model
         symbol = model.resolver.resolve(expr, frame.module, frame.scope)
-        if isinstance(symbol, FunctionSymbol):
-            if symbol.declaration.owner is not None:
-                return UNKNOWN  # its class says what it is
+        if isinstance(symbol, FunctionSymbol) and symbol.declaration.owner is None:
             return self._code(symbol, self._evaluator.calls.body_of(symbol)) or self._library(expr, frame)
         if isinstance(symbol, External):
             return Library(symbol.name)
-        cls = model.class_of_symbol(symbol)
+        cls = model.class_of_symbol(symbol) if not isinstance(symbol, FunctionSymbol) else None
         if cls is not None and isinstance(symbol, ClassSymbol):
             return ClassThing(cls)
         return self._library(expr, frame)
