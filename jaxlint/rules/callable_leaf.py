@@ -261,6 +261,8 @@ def _optimized(code: CodeRead, instances: _Modules, evaluator: Evaluator) -> Ite
                 resolver = evaluator.model.resolver
                 if resolver.library_name(call.func, code.place.module, code.scope) == "optax.apply_updates":
                     what = "`optax.apply_updates`"
+        if instances.is_half(given):
+            continue
         held_in = (instances.holder(given) or instances.made_holder(given)) if what else None
         if not what and isinstance(call.func, Attribute) and call.func.attr == "init" and len(call.args) == 1:
             what, held_in = f"`{dotted(call.func) or 'init'}`", instances.passed_holder(call.func.value, given)
@@ -326,6 +328,9 @@ class _Modules:
         self._evaluator = evaluator
         self._code = code
         self._made: dict[str, list[Expr]] = {}
+        combined = (call for call in code.calls if last_name(call.func) == "combine")
+        #: The variables that are parts of modules, those with the arrays or those without, whatever annotations say.
+        self._halves = {part.id for call in combined for part in call.positional if isinstance(part, Name)}
         for statement in code.statements:
             match statement:
                 case Assign(targets=(Name(id=name),), value=value):
@@ -370,6 +375,10 @@ class _Modules:
 
     def _keeps(self, expr: Expr) -> bool:
         return keeps(expr, self._code.place.module, self._code.scope, self._evaluator)
+
+    def is_half(self, expr: Expr) -> bool:
+        """Whether an expression is put together with another part, so that it may hold the arrays alone."""
+        return isinstance(expr, Name) and expr.id in self._halves
 
     def holder(self, expr: Expr) -> str | None:
         """What holds functions in the module that an expression is."""

@@ -183,7 +183,7 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
     leaves = ((argument, cls.field(argument.name)) for argument in event.arguments)
     given = [(a, f) for a, f in leaves if f is not None and f.role is Role.LEAF and is_function(a.value)]
     traced = (evaluator.traced.of(cls) or _stacking(cls, evaluator)) if given else None
-    if traced is None or _is_kept_out(event, evaluator):
+    if traced is None or _is_kept_out(event, evaluator) or _is_out_of_reach(traced, event):
         return
     for argument, field in given:
         if not is_kept(field.name, cls) or _others_hold_pytrees(field, event, evaluator):
@@ -265,6 +265,15 @@ def _is_kept_out(event: Construct, evaluator: Evaluator) -> bool:
                 is_leaf = field is not None and field.role is Role.LEAF
                 return not is_leaf or evaluator.traced.of(cls) is None
     return False
+
+
+def _is_out_of_reach(traced: TracedBy, event: Construct) -> bool:
+    """Whether what takes instances apart is a function inside of another one, and this one stays in a third (tests)."""
+    outline, around = event.place.module.outline, event.place.functions[:1]
+    takers = [f.scope.partition(".<locals>")[0] for f in outline.functions.values() if f.name == traced.function]
+    if not around or not all(takers) or around[0].qualname in takers or not takers:
+        return False
+    return not any(around[0].name in unit.calls for unit in outline.units)
 
 
 def _is_set_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:

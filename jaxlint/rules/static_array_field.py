@@ -23,18 +23,21 @@ from jaxlint.infer.known.values import (
     UnknownValue,
     Value,
     arrays_in,
+    is_one_number,
     plain,
 )
 from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.fixes.roles import make_leaf, unmarking_help
 from jaxlint.rules.analyses.instances.given_literals import is_given_number
 from jaxlint.rules.analyses.rebuilding.frozen import refuses_assignment
 from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, EventRule, Problem
-from jaxlint.syntax.expressions import Constant
+from jaxlint.syntax.expressions import Constant, Name
+from jaxlint.syntax.statements import bound_once, looked_up
 
 _MAX_DEPTH = 5
 #: What Python needs the values of, as `range`, a slice or `if` do. Beside a float, an int is a number to compute with.
@@ -155,8 +158,8 @@ class StaticArrayField(ClassRule, EventRule):
             sure = gives_array(value.value, cls, evaluator)
             if sure is None or holds_array(declared_value(field, cls, evaluator), cls, evaluator) is not None:
                 continue  # no array, or reported at the field
-            if not sure and evaluator.promises.non_array(field):
-                continue  # two annotations contradict each other
+            if not sure and (evaluator.promises.non_array(field) or _is_called_number(field, cls, evaluator)):
+                continue  # two annotations contradict each other, or it may be an array of one element
             confidence = _confidence(sure, _crosses(cls, evaluator))
             # aux data is put right in tree_flatten, wherever the instance is made
             flattens = any(cls.method(name) is not None for name in ("tree_flatten", "tree_flatten_with_keys"))
@@ -221,11 +224,34 @@ def _declared(
             sure = gives_array(evaluator.static(default), cls, evaluator) or None
     if sure is True and is_given_number(field, cls, evaluator):
         return  # or a tuple of some, whatever the annotation says
+    if isinstance(plain(value), Array) and _is_assigned_numbers(field, cls, evaluator):
+        return
     if sure is None and holds_module(value, evaluator):
         yield _module_problem(at, cls, field, make_leaf(field, cls, module, evaluator.model))
     if sure is not None:
         fix = _as_leaf(field, cls, module, evaluator)
         yield _problem(at, cls, field, "is declared static and holds an array", _confidence(sure, crosses), fix)
+
+
+def _is_called_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the annotation of a field says that it is a Python number, as it may of an array of one element."""
+    return field.annotation is not None and is_one_number(evaluator.annotations.read(field.annotation, cls))
+
+
+def _is_assigned_numbers(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether all that methods assign to a field are numbers or arrays of one element, by way of variables, too."""
+    given = [_written(placed, evaluator) for placed in cls.assigned.get(field.name, ())]
+    values = [UNKNOWN if placed is None else evaluator.static(placed) for placed in given]
+    return bool(values) and all(map(is_one_number, values))
+
+
+def _written(placed: Placed | None, evaluator: Evaluator) -> Placed | None:
+    """An expression of a function, or what is bound once to the variable that it is."""
+    if placed is None or not isinstance(placed.expr, Name):
+        return placed
+    function = placed.module.outline.functions.get(placed.scope.removesuffix(".<locals>"))
+    body = None if function is None else evaluator.calls.body_of(FunctionSymbol(placed.module, function))
+    return placed if body is None else Placed(looked_up(placed.expr, bound_once(body)), placed.module, placed.scope)
 
 
 def _as_leaf(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:

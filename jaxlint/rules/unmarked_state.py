@@ -185,8 +185,11 @@ def _listed(expr: Expr) -> Expr:
 
 def _is_always_plain(attr: str, containers: Sequence[_Container], cls: PytreeClass) -> bool:
     """Whether an attribute is given nothing but these containers: else it may be marked, before or afterwards."""
-    if any(field.name == attr for c in cls.mro for field in c.symbol.declaration.fields):
+    bodies = [c.symbol.declaration for c in cls.mro]
+    if any(field.name == attr for body in bodies for field in body.fields):
         return False
+    if any(one.name == attr and isinstance(one.value, Call) for body in bodies for one in body.assignments):
+        return False  # `layers = nnx.data()`
     known = {one.assignment.value.at for one in containers if one.assignment.value is not None}
     return all(given is not None and given.expr.at in known for given in cls.assigned.get(attr, ()))
 

@@ -8,7 +8,16 @@ import msgspec
 
 from jaxlint.infer.known.annotations import AnnotationReader
 from jaxlint.infer.known.evidence import confirmed, contradicts
-from jaxlint.infer.known.values import UNKNOWN, Array, Container, Instance, Scalar, UnknownValue, Value, plain
+from jaxlint.infer.known.values import (
+    UNKNOWN,
+    Array,
+    Container,
+    Instance,
+    UnknownValue,
+    Value,
+    is_one_number,
+    plain,
+)
 from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
@@ -112,7 +121,7 @@ class Promises:
         others = [one for one in seen if not (isinstance(declared, Array) and isinstance(plain(one), Array))]
         if any(contradicts(declared, one) for one in others):
             return UNKNOWN
-        if isinstance(declared, Array) and declared.single is None and seen and all(map(_is_number, seen)):
+        if isinstance(declared, Array) and declared.single is None and seen and all(map(is_one_number, seen)):
             return Array(declared.library, True, declared.declared)
         return declared
 
@@ -142,7 +151,7 @@ def _unless(declared: Value, seen: list[Value], *, sizes: bool = False) -> Value
     """
     if any(contradicts(declared, one) for one in seen):
         return UNKNOWN
-    if sizes and isinstance(declared, Array) and declared.single is None and any(map(_is_number, seen)):
+    if sizes and isinstance(declared, Array) and declared.single is None and any(map(is_one_number, seen)):
         return Array(declared.library, True, declared.declared)
     return declared
 
@@ -160,14 +169,6 @@ def _with_keys(declared: Value, places: list[Placed], seen: list[Value]) -> Valu
     if any(not isinstance(one, Container) or one.keys != first.keys for one in shown):
         return declared
     return Container("dict", (declared.element,) * len(first.items), UNKNOWN, first.keys, declared.declared)
-
-
-def _is_number(value: Value) -> bool:
-    """Whether a value is a Python number, or an array of one element."""
-    value = plain(value)
-    if isinstance(value, Array):
-        return value.single is True
-    return isinstance(value, Scalar) and value.kind in ("int", "float", "bool", "complex")
 
 
 def made_by_defaults(field: Field) -> list[Placed]:

@@ -433,6 +433,14 @@ def is_larger_array(value: Value) -> bool:
     return isinstance(value, Array) and value.single is False
 
 
+def is_one_number(value: Value) -> bool:
+    """Whether a value is a Python number, or an array of one element."""
+    value = plain(value)
+    if isinstance(value, Array):
+        return value.single is True
+    return isinstance(value, Scalar) and value.kind in ("int", "float", "bool", "complex")
+
+
 def is_informative(value: Value) -> bool:
     """Whether a parameter is worth reading a function for: an instance of a class of the project, or several.
 
