@@ -8,6 +8,7 @@ from functools import partial
 import msgspec
 
 from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.choosing.renamed import UPDATES
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
@@ -150,11 +151,11 @@ class FreshStaticObject(BodyRule, ClassRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Loops that call compiled functions, and functions of other modules which make instances."""
+        """Loops that call compiled functions, and functions which make instances, or update some in this module."""
         unit, module, given = candidate.unit, candidate.module, candidate.given
         if unit.calls.isdisjoint(LAST_NAMES | given.model.project_index.transformed_names):
             return False
-        if unit.calls.isdisjoint(given.makers_imported(module)):
+        if unit.calls.isdisjoint(given.makers_imported(module) | candidate.calling(UPDATES)):
             return False
         return any(" for " in f" {row}" for row in module.source.lines[unit.first - 1 : unit.last])
 
@@ -189,7 +190,7 @@ class FreshStaticObject(BodyRule, ClassRule):
             for put in made:
                 if put.cls in compiled or is_seen_to_cross(put.cls, evaluator):
                     turn = Turn(put.made, put.in_list, around, inside)
-                    is_guess = turn.runs_long(put.at) or not turn.is_used()
+                    is_guess = turn.runs_long(put.at) or not turn.is_used(put.cls)
                     yield _problem(put, Confidence.LOW if is_guess else None)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jaxlint.libraries.standard import PUTTING
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Display, Expr, Name, last_name, root
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Display, Expr, Name, Subscript, last_name, root
 from jaxlint.syntax.statements import Assign, Do, For, Statement, While, bound_names, target_names, walk
 
 #: Methods that only keep what they are given.
@@ -67,18 +68,28 @@ class Turn:
     def runs_long(self, at: object) -> bool:
         """Whether there is a loop in the turn beside what is made `at` a place: that may be worth a compilation."""
         own = (*self._around, *self._through)
+        at = at if self._made is None else self._made.at  # what a function makes stands elsewhere
         inner = (s for s in walk(self._around, nested=False) if isinstance(s, (For, While)) and s not in own)
         return any(not place_of(one.at).holds(place_of(at)) for one in inner)
 
-    def is_used(self) -> bool:
-        """Whether the turn calls something with an instance: else it may be one of those that are made first.
+    def is_used(self, cls: PytreeClass) -> bool:
+        """Whether the turn calls something with an instance of a class: else it may be one of those made first.
 
-        To put it into a list is no use of it, but what is called while the list is gone through is.
+        To put it into a list is no use of it, but what is called while the list is gone through is; nor is it one to
+        read or call what a field holds.
         """
         for call in self._inside:
             if isinstance(call, Call) and call is not self._made and last_name(call.func) not in _COLLECTING:
-                given = [argument.value for argument in call.args]
-                starts = (root(expr) for expr in (*given, call.func))
+                given = [e for e in (*(a.value for a in call.args), call.func) if not self._is_of_field(e, cls)]
+                starts = (root(expr) for expr in given)
                 if any(map(self._is_instance, (*given, *(s for s in starts if isinstance(s, Name))))):
                     return True
+        return False
+
+    def _is_of_field(self, expr: Expr, cls: PytreeClass) -> bool:
+        """Whether an expression reads a field of an instance, or a part of what that holds."""
+        while isinstance(expr, (Attribute, Subscript)):
+            if isinstance(expr, Attribute) and self._is_instance(expr.value):
+                return cls.field(expr.attr) is not None
+            expr = expr.value
         return False
