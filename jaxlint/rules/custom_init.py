@@ -9,6 +9,7 @@ import msgspec
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.instances.instantiated import is_left_to_subclasses
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Definition, Function, Parameter
 
@@ -100,7 +101,7 @@ class CustomInit(ClassRule):
         if not (is_mapping or rebuilt) or cls.registered is not True or cls.unknown_decorator or init is None:
             return
         given = _given(cls)
-        if given is None or cls.abstract_methods or _cannot_be_made(cls, init):
+        if given is None or cls.abstract_methods or _cannot_be_made(cls, init) or is_left_to_subclasses(cls, evaluator):
             return
         parameters = {p.name: p for p in init.parameters[1:] if p.kind in ("positional", "keyword")}
         missing = [name for name in given.names if name not in parameters]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.pytrees.framework import Subclasses
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Unit
 from jaxlint.syntax.expressions import Subscript, dotted
@@ -30,6 +31,13 @@ def looks_abstract(cls: PytreeClass) -> bool:
         if method is not None
         for d in method[1].decorators
     )
+
+
+def is_left_to_subclasses(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a private class has visible subclasses, which are no pytrees as it is one, and is never instantiated."""
+    if not cls.name.startswith("_") or cls.framework.subclasses is not Subclasses.OPAQUE:
+        return False
+    return bool(evaluator.model.subclasses(cls)) and not constructing_units(cls, evaluator)
 
 
 def constructing_units(cls: PytreeClass, evaluator: Evaluator) -> list[Unit]:

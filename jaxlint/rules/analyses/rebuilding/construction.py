@@ -15,6 +15,7 @@ from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_REDUCTIONS, ARRAY_T
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.rebuild import Rebuild, rebuild_of
+from jaxlint.rules.analyses.instances.instantiated import is_left_to_subclasses
 from jaxlint.rules.analyses.rebuilding.frozen import in_construction, refuses_assignment
 from jaxlint.rules.analyses.rebuilding.leaf_traits import (
     Check,
@@ -98,7 +99,7 @@ def rebuilt_by(code: CodeRead, evaluator: Evaluator) -> Rebuild | None:
     for cls in (owner, *code.place.subclasses(owner)):
         found = rebuild_of(cls, evaluator.model.resolver)
         if found is not None and found.function is function and not is_kept_out(cls, evaluator):
-            return found
+            return None if is_left_to_subclasses(cls, evaluator) else found
     return None
 
 
