@@ -23,16 +23,16 @@ from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.changes.optimizer_states import keeps
 from jaxlint.rules.analyses.fields.functions_held import is_function, lists_function
-from jaxlint.rules.analyses.instances.given_literals import is_given_only
+from jaxlint.rules.analyses.instances.given_literals import around, is_given_only
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.makers import makers
-from jaxlint.rules.analyses.instances.passed import parameter_of, passed_to
+from jaxlint.rules.analyses.instances.passed import calls_of, parameter_of, passed_to
 from jaxlint.rules.analyses.under_trace.leaf_arithmetic import computed_trees
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, last_name
-from jaxlint.syntax.statements import Assign, bound_names
+from jaxlint.syntax.statements import Assign, assigned_names, bound_names
 
 #: Layers of equinox whose leaves are functions, among others: activations, and what a pool takes of its windows.
 _LAYERS = frozenset(
@@ -227,9 +227,26 @@ def _is_given_function(field: Field, cls: PytreeClass, evaluator: Evaluator) -> 
     if found is None:
         return is_given_only(lambda placed: is_function(evaluator.static(placed)), field, cls, evaluator)
     owner, init = found
-    given = {a.value.id for a in init.self_assignments if a.attr == field.name and isinstance(a.value, Name)}
-    defaults = [p.default for p in init.parameters if p.name in given and p.default is not None]
-    return any(evaluator.model.resolver.library_name(d, owner.module, init.scope) for d in defaults)
+    bound = assigned_names(evaluator.calls.body_of(FunctionSymbol(owner.module, init)) or ())
+    given = [a.value.id for a in init.self_assignments if a.attr == field.name and isinstance(a.value, Name)]
+    stored = set(given).difference(bound)
+    defaults = [p.default for p in init.parameters if p.name in stored and p.default is not None]
+    if any(evaluator.model.resolver.library_name(d, owner.module, init.scope) for d in defaults):
+        return True
+    if owner is not cls or len(stored) != 1 or len(cls.assigned.get(field.name, ())) != 1:
+        return False
+    calls = list(calls_of(init, cls.module, around(cls, evaluator), evaluator))
+    values = [Placed(c.given[name], c.module, c.scope) if name in c.given else None for c in calls for name in stored]
+    return bool(values) and all(one is not None and _gives_function(one, evaluator) for one in values)
+
+
+def _gives_function(placed: Placed, evaluator: Evaluator) -> bool:
+    """Whether an expression is a function, or a parameter that is one if nothing else is passed."""
+    expr, function = placed.expr, placed.module.outline.functions.get(placed.scope.removesuffix(".<locals>"))
+    if isinstance(expr, Name) and function is not None:
+        defaults = [p.default for p in function.parameters if p.name == expr.id and p.default is not None]
+        placed = Placed(defaults[0], placed.module, function.scope) if defaults else placed
+    return is_function(evaluator.static(placed))
 
 
 def _directly_transformed(code: CodeRead, instances: _Modules, evaluator: Evaluator) -> Iterator[Problem]:
