@@ -66,6 +66,8 @@ def _handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str
             given = call.args[0].value
             if last_name(func) in _REPLACING:
                 yield from _variable(given)
+            elif last_name(func) == "tree_at" and len(call.positional) > 1:
+                yield from _variable(call.positional[1])
             elif isinstance(given, Attribute) and last_name(func) not in AT_METHODS:
                 path = f"{dotted(given)}"
                 if path in keys and "random" in (dotted(func) or ""):
