@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.reading import FunctionNode
@@ -175,13 +175,29 @@ def _used(call: Call, cls: PytreeClass, function: FunctionNode, reader: _Leaves)
 
 def _unpacked(target: cst.Tuple | cst.List, cls: PytreeClass, function: FunctionNode) -> Iterator[Problem]:
     leaves = [leaf.name for leaf in cls.leaves or ()]
+    items = [e.value for e in target.elements if isinstance(e, cst.Element) and isinstance(e.value, cst.Name)]
     if len(target.elements) != len(leaves):
+        return
+    declared = [field.name for field in cls.fields if field.name in leaves]
+    names = [item.value for item in items]
+    if [_alike(name, declared) for name in names] == list(range(len(declared))):  # `p, i, d` of `kp`, `ki` and `kd`
+        item, leaf = next((i, leaf) for i, leaf, field in zip(items, leaves, declared, strict=True) if leaf != field)
+        yield _problem(function.place_of(item), cls, f"`{item.value}` is given the leaf `{leaf}`")
         return
     for element, leaf in zip(target.elements, leaves, strict=True):
         match element:
             case cst.Element(value=cst.Name(value=name) as item) if name != leaf and name in leaves:
                 yield _problem(function.place_of(item), cls, f"`{name}` is given the leaf `{leaf}`")
                 return
+
+
+def _alike(name: str, fields: Sequence[str]) -> int | None:
+    """Which field a variable is named after: the one of its name, or the only one that begins or ends like it."""
+    if name in fields:
+        return fields.index(name)
+    pairs = [sorted((name, field), key=len) for field in fields]
+    ends = [long.startswith(short) or long.endswith(short) for short, long in pairs]
+    return ends.index(True) if ends.count(True) == 1 else None
 
 
 def _put_back(

@@ -10,19 +10,34 @@ from jaxlint.infer.known.values import UNKNOWN, UnknownValue
 from jaxlint.libraries.arrays import AT_METHODS
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import MUTATING
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Subscript, container, dotted, items_of, last_name
+from jaxlint.syntax.expressions import (
+    Argument,
+    Attribute,
+    Call,
+    Display,
+    Expr,
+    Name,
+    Subscript,
+    container,
+    dotted,
+    items_of,
+    last_name,
+)
 from jaxlint.syntax.statements import Assign, Augment, Delete, If, Statement, While, parts, target_names
 
 #: Functions that choose between arrays.
 _CHOOSING = frozenset({"where", "select"})
+#: Functions that give the leaves of a tree.
+_TAKING_APART = frozenset({"leaves", "tree_leaves"})
 _REPLACING = frozenset(name.rpartition(".")[2] for name in REPLACE_FUNCTIONS)
 
 
 def handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str]:
     """The variables of a body that stand for its parameters, or come from around it, and are handled like instances.
 
-    An attribute is assigned or changed in place, a copy with changes is made, a test asks for an attribute, or a key is
-    taken from one twice; the same is done to what a method of one makes, or it is chosen where arrays are.
+    An attribute is assigned or changed in place, a copy with changes is made, a test asks for an attribute, the leaves
+    are unpacked, or a key is taken from one twice; the same is done to what a method of one makes, or it is chosen
+    where arrays are.
     `is_updating` knows the names of the methods that make such copies.
     """
     made = _made(code)
@@ -51,6 +66,10 @@ def _handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str
     for statement in code.statements:
         for target in _targets(statement):
             yield from _holder(target)
+        match statement:
+            case Assign(targets=(Display(),), value=Call(func=func, args=(Argument(value=tree),))):
+                if last_name(func) in _TAKING_APART:
+                    yield from _variable(tree)
         if isinstance(statement, (If, While)) and code.applied:
             tests = [test for test, _ in statement.branches] if isinstance(statement, If) else [statement.test]
             yield from (name for test in tests for part in parts(test) for name in _holder(part))
