@@ -130,8 +130,15 @@ class TracedStaticValue(BodyRule):
             ]
             where = f"`{function.name}` (`{transform}`)"
         else:
+            every = Numbers({p.name for p in function.parameters}, code.body)
+            given = [
+                one
+                for one in given
+                if _is_reduced(one, code.body) or every.are_put(one.expr, one.field, one.cls, evaluator)
+            ]
             fields = frozenset(one.field.name for one in given)
-            caller = compiled_caller(FunctionSymbol(code.place.module, function), fields, evaluator)
+            symbol = FunctionSymbol(code.place.module, function)
+            caller = compiled_caller(symbol, fields, evaluator) if given else None
             where = "" if caller is None else f"`{function.name}`, which {caller.name} calls"
             numbers = Numbers(() if caller is None else caller.given, code.body)
             found = [
