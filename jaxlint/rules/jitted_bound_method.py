@@ -17,6 +17,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.bound_part import changed_part, held_part
 from jaxlint.rules.analyses.changes.closures_kept import closures_kept, keeping
+from jaxlint.rules.analyses.changes.given_instances import changed_later, kept_of_parameters
 from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given, reads, sets_option
 from jaxlint.rules.analyses.fields.hashing import unhashable
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
@@ -135,7 +136,9 @@ class JittedBoundMethod(NodeRule):
         if any(isinstance(e, Transformed) and e.receiver is not None for e in code.events):
             return True
         method = code.function
-        return method is not None and method.self_name is not None and bool(closures_kept(code))
+        if method is None or method.self_name is None:
+            return False
+        return bool(closures_kept(code)) or next(kept_of_parameters(code), None) is not None
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the bound methods that a body compiles."""
@@ -151,6 +154,10 @@ class JittedBoundMethod(NodeRule):
             elif event.function is not None and event.applied.transform.name == "jax.jit":
                 yield from _stale(event, event.function, receiver.cls, function, evaluator)
         yield from _stale_closures(function.code, evaluator)
+        for kept in kept_of_parameters(function.code):
+            found = changed_later(kept, function.code, evaluator)
+            if found is not None:
+                yield _problem(kept.call.at, found.method.name, found.cls, found.attr, found.changing)
 
 
 def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) -> Problem | None:

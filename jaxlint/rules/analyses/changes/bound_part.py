@@ -163,7 +163,7 @@ def _changed_in(
                 given_to = slot_of(call.func.value)
                 slot = None if given_to is None else _of_self(given_to, function, body)
                 if slot is not None and len(slot.path) == len(path) and _leads(slot, path):
-                    yield from (f"{shown}.{name}" for name in sorted(_set_by(call.func.attr, cls) & read))
+                    yield from (f"{shown}.{name}" for name in sorted(set_by(call.func.attr, cls) & read))
 
 
 def _of_self(slot: Slot, function: Function, body: Body) -> Slot | None:
@@ -185,7 +185,7 @@ def _updated(value: Expr) -> set[str] | None:
     return None
 
 
-def _set_by(name: str, cls: PytreeClass) -> set[str]:
+def set_by(name: str, cls: PytreeClass) -> set[str]:
     """The attributes that a method of an instance gives new values, or changes in place."""
     method = None if is_preparing(name) else cls.method(name)
     called = () if method is None else run_by(method[1], cls).values()
