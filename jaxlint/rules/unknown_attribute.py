@@ -9,6 +9,7 @@ from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability, Confidence
+from jaxlint.infer.choosing.given import GivenClasses
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
@@ -101,8 +102,8 @@ class UnknownAttribute(NodeRule):
     If a type checker looks at the code already. Annotations may be meant loosely: a function that is annotated with a
     base class and reads a field of a visible subclass is not reported, nor is one that reads three or more attributes
     that the class does not have, nor are classes of which neither their own module nor those that import it make an
-    instance. Where only an annotation names the class and no field is spelled like the attribute, the finding is of low
-    confidence.
+    instance. Where only an annotation names the class, no field is spelled like the attribute, and something else in
+    sight has that name, the finding is of low confidence.
 
     ## References
 
@@ -149,7 +150,8 @@ class UnknownAttribute(NodeRule):
         for missing in seen.values():
             for part, instance in missing.values():
                 if instance.exact or len(missing) < _TOO_MANY:
-                    yield _problem(part, instance)
+                    others = instance.declared and _may_be_of_another(part.attr, instance.cls, code, evaluator)
+                    yield _problem(part, instance, is_hoped=others)
 
 
 def _read_of_variables(code: CodeRead) -> Iterator[Attribute]:
@@ -190,10 +192,19 @@ def _names_another(function: Function, candidate: Candidate) -> bool:
     text = ""
     for name, cls in given.instances(function, candidate.module):
         text = text or "\n".join(candidate.module.source.lines[first - 1 : last])
-        read = set(re.findall(rf"(?<![\w.]){re.escape(name)}\.(\w+)", text)).difference(f.name for f in cls.fields)
-        if any(misses_attribute(cls, attr, given.model) for attr in read):
+        read = set(re.findall(rf"(?<![\w.]){re.escape(name)}\.(\w+(?:\.\w+)*)", text))
+        if any(_leads_astray(path.split("."), cls, given) for path in read):
             return True
     return False
+
+
+def _leads_astray(path: list[str], cls: PytreeClass, given: GivenClasses) -> bool:
+    """Whether a path through fields that are annotated with pytree classes leads to what the last one does not have."""
+    field = cls.field(path[0])
+    if field is None:
+        return misses_attribute(cls, path[0], given.model)
+    held = plain(given.annotations.read(field.annotation)) if path[1:] and field.annotation is not None else None
+    return isinstance(held, Instance) and held.cls.is_pytree and _leads_astray(path[1:], held.cls, given)
 
 
 def _is_written(part: Attribute, function: FunctionNode) -> bool:
@@ -235,7 +246,18 @@ def _is_known(cls: PytreeClass) -> bool:
     return known and not any(is_stub(c.module) for c in cls.mro)
 
 
-def _problem(part: Attribute, instance: Instance) -> Problem:
+def _may_be_of_another(attr: str, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether something of that name is declared, given or set where the class or the function is known.
+
+    Then what the annotation names may be of another class, which has the attribute.
+    """
+    written = re.compile(rf"\bdef {attr}\b|(?<!\w){attr}\s*=(?!=)|(?<![\w.]){attr}\s*:|['\"]{attr}['\"]")
+    known = {module.path: module for module in (code.place.module, *(one.module for one in cls.mro))}.values()
+    homes = (home for module in known for home in (module, *evaluator.model.importers(module)))
+    return any(written.search(home.source.text) for home in homes)
+
+
+def _problem(part: Attribute, instance: Instance, *, is_hoped: bool) -> Problem:
     """What is wrong; where nothing is spelled like it, what is annotated with the class may well be of another one."""
     cls = instance.cls
     names = [f.name for f in cls.fields]
@@ -246,6 +268,6 @@ def _problem(part: Attribute, instance: Instance) -> Problem:
         message=f"`{cls.name}` has no attribute `{part.attr}`: AttributeError; {way_out}",
         reason="instances have the fields that the class and its bases declare, and no others",
         help=way_out,
-        confidence=Confidence.LOW if instance.declared and not close else None,
+        confidence=Confidence.LOW if is_hoped and not close else None,
         fix=Proposal(f"Read `{close}`", Applicability.UNSAFE, (Rename(part.at, close),)) if close else None,
     )
