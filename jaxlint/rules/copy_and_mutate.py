@@ -28,6 +28,7 @@ from jaxlint.rules.analyses.fixes.mutable_copies import (
     returning_copy,
     variable_of,
 )
+from jaxlint.rules.analyses.instances.given_literals import stays_none
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, is_none, is_within
@@ -377,11 +378,18 @@ def _assigned(event: AssignAttribute, path: str, block: Block, evaluator: Evalua
     if field is None:
         if all(_has_no(c, event.attr) for c in event.place.family(event.receiver)):
             yield _unknown_attribute(event, block)
-    elif block.validates and field.annotation is not None and not _is_none(field.default):
-        before = plain(evaluator.promises.field(field, cls))
-        after = plain(event.value)
-        if isinstance(before, (Array, Scalar)) and before != NONE and (after == NONE or _is_tree(after)):
+    elif block.validates and field.annotation is not None:
+        was_none = _is_none(field.default)
+        before, after = plain(evaluator.promises.field(field, cls)), plain(event.value)
+        if was_none and field.role is Role.LEAF and (isinstance(after, Array) or _is_tree(after)):
+            changes = stays_none(field, cls, evaluator)
+        else:
+            is_leaf = not was_none and isinstance(before, (Array, Scalar)) and before != NONE
+            changes = is_leaf and (after == NONE or _is_tree(after))
+        if changes:
             way_out = "assign an array of the same shape and type, or pass `validate=False`"
+            if was_none:
+                way_out = "give the field an array where the instance is made, or pass `validate=False`"
             yield Problem(
                 at=event.at,
                 message=(
@@ -390,6 +398,7 @@ def _assigned(event: AssignAttribute, path: str, block: Block, evaluator: Evalua
                 ),
                 reason="`AssertionError: Mismatched tree structure!` is raised by the assignment",
                 help=way_out,
+                confidence=Confidence.MEDIUM if was_none else None,
                 fix=not_validating(block),
             )
 

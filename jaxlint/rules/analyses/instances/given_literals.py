@@ -12,7 +12,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.symbols.outline import Assignment, Function
-from jaxlint.syntax.expressions import Call, Constant, Display, Expr, Unary, last_name
+from jaxlint.syntax.expressions import Call, Constant, Display, Expr, Unary, is_none, last_name
 from jaxlint.syntax.statements import all_parts, parts
 
 #: A call, and the function in which it stands, if that is one.
@@ -85,6 +85,23 @@ def is_given_only(fits: Callable[[Placed], bool], field: Field, cls: PytreeClass
                 scope = "" if function is None else function.inner_scope
                 placed.append(None if value is None else Placed(value, module, scope))
     return bool(placed) and all(one is not None and fits(one) for one in placed)
+
+
+def stays_none(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a field with the default None stays so wherever an instance is made, and is assigned at most once."""
+    if cls.custom_init() is not None or evaluator.model.subclasses(cls):
+        return False
+    names, assigned, is_made = {cls.name, "cls"}, re.compile(rf"\.{field.name}\s*=(?!=)|['\"]{field.name}['\"]"), False
+    homes = around(cls, evaluator)
+    for module in homes:
+        for call, function in calls_giving(field.name, names, module, evaluator):
+            value = giving(field, cls, call, names)
+            if makes_another(call, function, cls):
+                continue
+            if call.has_star or (value is not None and not is_none(value)):
+                return False
+            is_made = is_made or last_name(call.func) in names
+    return is_made and sum(len(assigned.findall(module.source.text)) for module in homes) <= 1
 
 
 def is_updated(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
