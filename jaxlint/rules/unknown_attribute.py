@@ -247,10 +247,12 @@ def _is_known(cls: PytreeClass) -> bool:
 
 
 def _may_be_of_another(attr: str, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether something of that name is declared, given or set where the class or the function is known.
+    """Whether what an annotation names may be of another class, which has the attribute: an array, a dict, a list, …
 
-    Then what the annotation names may be of another class, which has the attribute.
+    Or something of that name is declared, given or set where the class or the function is known.
     """
+    if attr in _OF_ARRAYS or any(hasattr(kind, attr) for kind in (dict, list, tuple, set, str, float)):
+        return True
     written = re.compile(rf"\bdef {attr}\b|(?<!\w){attr}\s*=(?!=)|(?<![\w.]){attr}\s*:|['\"]{attr}['\"]")
     known = {module.path: module for module in (code.place.module, *(one.module for one in cls.mro))}.values()
     homes = (home for module in known for home in (module, *evaluator.model.importers(module)))
