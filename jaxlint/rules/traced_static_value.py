@@ -115,7 +115,7 @@ class TracedStaticValue(BodyRule):
         """Look at what a transformed function puts into static fields."""
         function = code.function
         traced = traced_parameters(code) or mapped_parameters(code)
-        given = list(_static_values(code))
+        given = list(_static_values(code, evaluator))
         if function is None or not given:
             return
         if traced:
@@ -160,7 +160,7 @@ class _Static(msgspec.Struct, frozen=True):
     expr: Expr
 
 
-def _static_values(code: CodeRead) -> Iterator[_Static]:
+def _static_values(code: CodeRead, evaluator: Evaluator) -> Iterator[_Static]:
     """What the instances that a body makes and returns are given for static fields."""
     for event in code.events:
         if isinstance(event, Construct):
@@ -174,7 +174,9 @@ def _static_values(code: CodeRead) -> Iterator[_Static]:
             continue
         for value, field in statics:
             expr = _given(value, event.call)
-            if expr is not None and is_kept(field.name, cls) and is_returned(event.call, code.body, {field.name}):
+            if expr is None or not is_kept(field.name, cls):
+                continue
+            if is_returned(event.call, code.body, {field.name}, (code.place.module, code.scope), evaluator):
                 yield _Static(cls, field, value, expr)
 
 

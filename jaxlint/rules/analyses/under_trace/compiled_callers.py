@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 import msgspec
 
@@ -38,6 +39,9 @@ _MAX_DEPTH = 4
 #: What returns what the functions return that it is given, by their last names.
 _RUNNING = frozenset({"cond", "switch"})
 
+#: A module, and the scope of a function in it.
+FunctionScope: TypeAlias = tuple[Module, str]
+
 
 class Caller(msgspec.Struct, frozen=True):
     """A compiled function, in words, that hands out what another one returns, and what parameters it gives tracers."""
@@ -62,7 +66,10 @@ def compiled_caller(
                 continue
             body = evaluator.calls.body_of(FunctionSymbol(home, other)) or ()
             for call in (part for part in all_parts(body, nested=False) if isinstance(part, Call)):
-                if _calls(call, symbol, other, home, body, evaluator) and is_returned(call, body, fields):
+                scope = home, other.inner_scope
+                if _calls(call, symbol, other, home, body, evaluator) and is_returned(
+                    call, body, fields, scope, evaluator
+                ):
                     around = _compiled(FunctionSymbol(home, other), fields, evaluator, depth)
                     if around is not None:
                         return Caller(around.name, _passed(call, function, Numbers(around.given, body)))
@@ -185,19 +192,49 @@ def is_reduction(expr: Expr) -> bool:
     return False
 
 
-def is_returned(call: Call, body: Body, fields: Collection[str]) -> bool:
-    """Whether what a call makes is returned, at once, as a variable, or in a copy that keeps some fields."""
-    names: set[str] = set()
+def is_returned(call: Call, body: Body, fields: Collection[str], scope: FunctionScope, evaluator: Evaluator) -> bool:
+    """Whether what a call makes is returned, at once, as a variable, or in a copy that keeps some fields.
+
+    So it is where another function of the project makes the copy.
+    """
+    return _hands_out(lambda expr: expr is call, set(), body, fields, scope, evaluator)
+
+
+def _hands_out(
+    starts: Callable[[Expr], bool],
+    names: set[str],
+    body: Body,
+    fields: Collection[str],
+    scope: FunctionScope,
+    evaluator: Evaluator,
+    depth: int = 0,
+) -> bool:
+    """Whether a body returns what an expression starts with, or what a variable of some names holds."""
 
     def is_it(expr: Expr) -> bool:
-        if expr is call or (isinstance(expr, Name) and expr.id in names):
+        if starts(expr) or (isinstance(expr, Name) and expr.id in names):
             return True
-        return isinstance(expr, Call) and (base := _copied(expr, fields)) is not None and is_it(base)
+        if not isinstance(expr, Call):
+            return False
+        base = _copied(expr, fields)
+        return (base is not None and is_it(base)) or is_handed_on(expr)
+
+    def is_handed_on(call: Call) -> bool:
+        if depth >= _MAX_DEPTH or call.has_star or not any(is_it(a.value) for a in call.args):
+            return False
+        symbol = evaluator.model.resolver.resolve(call.func, *scope)
+        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators:
+            return False
+        function, inside = symbol.declaration, evaluator.calls.body_of(symbol) or ()
+        given = {name for name, expr in call.given_to(function.positional).items() if is_it(expr)}
+        inner = (symbol.module, function.inner_scope)
+        return _hands_out(lambda _: False, given, inside, fields, inner, evaluator, depth + 1)
 
     for statement in walk(body, nested=False):
         match statement:
-            case Assign(targets=(Name(id=name),), value=value) if is_it(value):
-                names.add(name)
+            case Assign(targets=(Name(id=name),), value=value):
+                if is_it(value):
+                    names.add(name)
             case Return(value=value) if value is not None:
                 if any(map(is_it, _handed(value))):
                     return True
