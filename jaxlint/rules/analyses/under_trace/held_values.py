@@ -29,6 +29,8 @@ from jaxlint.syntax.expressions import (
 _MIRRORED = {"==": "==", "!=": "!=", "is": "is", "is not": "is not", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _NUMBERS = frozenset({"int", "float", "bool"})
 _LITERALS = _NUMBERS | {"str", "NoneType"}
+#: What an expression is that is computed from the value of a static field.
+OF_STATIC = (Static, Fixed, Moved)
 _T = TypeVar("_T")
 #: The expression that another one stands for: a literal, a member of an enum, what a constant of a module is bound to.
 Settle: TypeAlias = Callable[[Expr], Expr]
@@ -104,15 +106,15 @@ def put(value: Expr, is_written_so: bool, form: Form, known: Iterable[Fact]) -> 
     form = seen_by(form, known)
     if isinstance(form, Written):
         return Fixed(form.kind, repr(form.value) if form.kind == "str" else str(form.value))
-    return form if isinstance(form, (Static, Fixed, Moved)) else UNKNOWN
+    return form if isinstance(form, OF_STATIC) else UNKNOWN
 
 
 def stepped(expr: Binary, left: Form, right: Form, settle: Settle) -> Form | None:
     """What arithmetic with a whole number that is written down makes of the value of a static field."""
-    is_right = not isinstance(left, (Static, Fixed, Moved))
+    is_right = not isinstance(left, OF_STATIC)
     held, other = (right, expr.left) if is_right else (left, expr.right)
-    number = _whole(other, settle) if isinstance(held, (Static, Fixed, Moved)) else None
-    if number is None or not isinstance(held, (Static, Fixed, Moved)):
+    number = _whole(other, settle) if isinstance(held, OF_STATIC) else None
+    if number is None or not isinstance(held, OF_STATIC):
         return None
     if expr.op == "+" or (expr.op == "-" and not is_right):
         return _by(held, number if expr.op == "+" else -number)

@@ -89,10 +89,12 @@ class Frame(msgspec.Struct):
     def meet(self, branches: list[Frame]) -> None:
         """Go on after some branches, in none of which it is known to be."""
         names = {name for branch in branches for name in branch.variables}
-        self.variables = {
-            name: joined([seen_by(branch.variables.get(name, MAYBE_NONE), branch.facts) for branch in branches])
-            for name in names
-        }
+        self.variables = {name: joined([branch.ends_with(name) for branch in branches]) for name in names}
+
+    def ends_with(self, name: str) -> Thing:
+        """What a variable holds at the end of a branch."""
+        held = self.variables.get(name, MAYBE_NONE)
+        return seen_by(held, self.facts) if self.facts else held
 
 
 def callable_of(thing: Thing) -> Thing:

@@ -32,6 +32,7 @@ from jaxlint.rules.analyses.under_trace.forms import (
     Written,
 )
 from jaxlint.rules.analyses.under_trace.held_values import (
+    OF_STATIC,
     Fact,
     Settle,
     facts,
@@ -160,7 +161,9 @@ class Expressions:
                 return self.call(expr, frame)
             case Binary(op=op, left=left, right=right):
                 sides = self._form(left, frame), self._form(right, frame)
-                return stepped(expr, *sides, self.settling(frame)) or arithmetic(op, *sides)
+                is_static = isinstance(sides[0], OF_STATIC) or isinstance(sides[1], OF_STATIC)
+                moved = stepped(expr, *sides, self.settling(frame)) if is_static else None
+                return moved or arithmetic(op, *sides)
             case Unary(op=op, operand=operand):
                 inner = self._form(operand, frame)
                 moved = inverted(op, inner)
@@ -179,19 +182,17 @@ class Expressions:
             case DictDisplay(keys=keys, values=values):
                 return dict_of(keys, [self._form(value, frame) for value in values])
             case Subscript(value=value, index=index):
-                found = in_table(value, self._form(index, frame), self.settling(frame))
+                inner = self._form(index, frame)
+                found = in_table(value, inner, self.settling(frame)) if isinstance(inner, OF_STATIC) else None
                 return found or self._item(self._form(value, frame), index)
             case NamedExpr(target=target, value=value):
                 thing = self.value(value, frame)
                 self.bind(target, thing, frame)
                 return thing
             case Lambda(params=params, body=body, defaults=defaults, other_params=others):
-                plain_lambda = not defaults and not others
-                return (
-                    Code("<lambda>", params, body, frame.module, frame.scope, frame.variables)
-                    if plain_lambda
-                    else UNKNOWN
-                )
+                if defaults or others:
+                    return UNKNOWN
+                return Code("<lambda>", params, body, frame.module, frame.scope, frame.variables)
         for part in children(expr):
             self.value(part, frame)
         return UNKNOWN
