@@ -32,6 +32,7 @@ from jaxlint.infer.known.values import (
     dict_of,
     element_of,
     inside,
+    is_broadcast_single,
     join,
     joined,
     known_entries,
@@ -200,10 +201,7 @@ class KnownFunctions:
         elif arrays.is_reduction(name):
             single = full_reduction(call, positional=1)
         elif arrays.is_elementwise(name) and values:
-            operands = [plain(v) for v in values]
-            single = (
-                True if all(isinstance(v, Scalar) or (isinstance(v, Array) and v.single) for v in operands) else None
-            )
+            single = is_broadcast_single([plain(v) for v in values])
         elif arrays.is_range(name):
             single = False
         return Array(library, single)

@@ -30,6 +30,7 @@ from jaxlint.infer.known.values import (
     as_instance,
     dict_of,
     element_of,
+    is_broadcast_single,
     join,
     joined,
     known_entries,
@@ -186,7 +187,7 @@ class Evaluator(Narrowing, Attributes):
             return Scalar("bool")
         arrays = [o for o in operands if isinstance(o, Array)]
         if arrays:
-            single = True if all(_is_single(o) for o in operands) else None
+            single = is_broadcast_single(operands)
             return Array(arrays[0].library, single, _is_declared(arrays))
         return Scalar("bool") if all(isinstance(o, Scalar) for o in operands) else UNKNOWN
 
@@ -351,7 +352,7 @@ class Evaluator(Narrowing, Attributes):
             if all(isinstance(v, (Array, Scalar)) for v in (a, b)):
                 arrays = [v for v in (a, b) if isinstance(v, Array)]
                 library = arrays[0].library if len({v.library for v in arrays}) == 1 else "jax"
-                single = True if all(_is_single(v) for v in (a, b)) else None
+                single = is_broadcast_single((a, b)) if op != "@" else None
                 result = Array(library, single, _is_declared(arrays))
                 if library == "numpy" and (result.single or op == "@"):
                     result = UNKNOWN  # a number, and no array, or perhaps one
@@ -409,11 +410,6 @@ def _is_called_on_class(function: Function, owner: PytreeClass) -> bool:
     names = "|".join(map(re.escape, (declared.name for declared in owner.module.outline.classes.values())))
     spoken_of = rf"(?:\b(?:{names}|__class__)|\btype\(self\))\.{re.escape(function.name)}\b"
     return re.search(spoken_of, owner.module.source.text) is not None
-
-
-def _is_single(value: Value) -> bool:
-    """Whether an operand adds no elements: a Python number, or an array of one."""
-    return isinstance(value, Scalar) or (isinstance(value, Array) and value.single is True)
 
 
 def _may_be_generic(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
@@ -439,6 +439,13 @@ def is_one_number(value: Value) -> bool:
     if isinstance(value, Array):
         return value.single is True
     return isinstance(value, Scalar) and value.kind in ("int", "float", "bool", "complex")
+
+
+def is_broadcast_single(values: Sequence[Value]) -> bool | None:
+    """Whether what is computed element by element of some values has one element; None if nobody knows."""
+    if all(map(is_one_number, values)):
+        return True
+    return False if any(isinstance(v, Array) and v.single is False for v in values) else None
 
 
 def is_informative(value: Value) -> bool:
