@@ -39,7 +39,20 @@ from jaxlint.syntax.expressions import (
     dotted,
     last_name,
 )
-from jaxlint.syntax.statements import Body, For, If, While, all_parts, bound_by, expressions, parts, target_names, walk
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    For,
+    If,
+    Statement,
+    While,
+    all_parts,
+    bound_by,
+    expressions,
+    parts,
+    target_names,
+    walk,
+)
 
 #: Field names that mean a counter when typed int. Sizes and limits (`num_steps`, `max_steps`) and `seed` do not.
 COUNTER_NAMES = frozenset(
@@ -108,7 +121,9 @@ def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
             loops = loops and field.name in COUNTER_NAMES
         counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
         counts = counts and _is_repeated(event, field, value.value, evaluator)
-        if counts or (loops and is_swept(plain(value.value))):
+        if (counts or (loops and is_swept(plain(value.value)))) and not _ends_with_its_call(
+            event, field.name, evaluator
+        ):
             confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
             is_scheduled = _is_float(value.value) and (counts or not isinstance(event, Construct))
             what = _CHANGES if _is_float(value.value) else _COUNTS
@@ -237,17 +252,36 @@ def _is_repeated(
     return _is_compiled(event) or _is_called_compiled(event, evaluator)
 
 
-def _ends_with_the_call(event: Construct | Replace | AssignAttribute, field: str, evaluator: Evaluator) -> bool:
-    """Whether only compiled functions of the module count, each on its own, and none of them returns what counts.
+def _ends_with_its_call(event: Construct | Replace | AssignAttribute, field: str, evaluator: Evaluator) -> bool:
+    """Whether a function that is compiled itself, or a method of a module of flax.linen, does not return what counts.
 
     Then each call counts from the same value: the layers that it goes through, say.
     """
+    module, functions = event.place.module, event.place.functions
+    if len(functions) != 1 or not (_is_compiled(event) or _is_of_linen(event.place.owner, evaluator)):
+        return False
+    at = place_of(event.at)
+    changed = event.receiver_text or "" if isinstance(event, AssignAttribute) else ""
+    counting = _Counting(lambda call: place_of(call.at).holds(at), field, changed.partition(".")[0])
+    if not _is_compiled(event):
+        return _keeps_inside(functions[0], counting, module, evaluator)
+    return _compiles_alone(functions[0], counting, module, evaluator)
+
+
+def _is_of_linen(cls: PytreeClass | None, evaluator: Evaluator) -> bool:
+    """Whether a class is a module of flax.linen, whose methods run while a model is traced."""
+    if cls is None:
+        return False
+    scope = cls.symbol.declaration.scope
+    bases = (base.value for base in cls.symbol.declaration.bases)
+    return any(evaluator.model.resolver.library_name(one, cls.module, scope) == "flax.linen.Module" for one in bases)
+
+
+def _ends_with_the_call(event: Construct | Replace | AssignAttribute, field: str, evaluator: Evaluator) -> bool:
+    """Whether only compiled functions of the module call the one that counts, and none of them returns what counts."""
     module, function = event.place.module, event.place.functions[0]
     if _is_compiled(event):
-        at = place_of(event.at)
-        changed = event.receiver_text or "" if isinstance(event, AssignAttribute) else ""
-        counting = _Counting(lambda call: place_of(call.at).holds(at), field, changed.partition(".")[0])
-        return len(event.place.functions) == 1 and _compiles_alone(function, counting, module, evaluator)
+        return False
     others = evaluator.model.importers(module)
     if any(function.name in unit.calls for other in others for unit in other.outline.units):
         return False
@@ -277,9 +311,15 @@ class _Counting(msgspec.Struct, frozen=True):
 
 
 def _compiles_alone(function: Function, counting: _Counting, module: Module, evaluator: Evaluator) -> bool:
-    """Whether a function is compiled, and returns nothing that the calls which count in it go into or come out of."""
+    """Whether a function is compiled, and keeps what counts inside."""
     applied = evaluator.calls.transformed.of(function, module)
-    if not applied or not all(one.transform.kind is Kind.JIT for one in applied) or not function.return_values:
+    is_compiled = bool(applied) and all(one.transform.kind is Kind.JIT for one in applied)
+    return is_compiled and _keeps_inside(function, counting, module, evaluator)
+
+
+def _keeps_inside(function: Function, counting: _Counting, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a function returns nothing that the calls which count in it go into or come out of."""
+    if not function.return_values:
         return False
     body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
     calls = [part for part in all_parts(body) if isinstance(part, Call) and counting.counts(part)]
@@ -289,10 +329,20 @@ def _compiles_alone(function: Function, counting: _Counting, module: Module, eva
         known = len(names)
         for statement in walk(body):
             targets = bound_by(statement)
+            if _is_another(statement, names):
+                continue
             given = (expr for expr in expressions(statement) if not any(expr is target for target in targets))
             if targets and not all(_is_computed(expr, counting, names) for expr in given):
                 names.update(name for target in targets for name in target_names(target))
     return all(_is_computed(value, counting, names) for value in function.return_values)
+
+
+def _is_another(statement: Statement, names: Collection[str]) -> bool:
+    """Whether a variable that does not count is bound to what a function makes of it and of what counts."""
+    match statement:
+        case Assign(targets=(Name(id=name),), value=Call(args=args)) if name not in names:
+            return any(isinstance(argument.value, Name) and argument.value.id == name for argument in args)
+    return False
 
 
 def _is_computed(value: Expr, counting: _Counting, names: Collection[str]) -> bool:
