@@ -222,6 +222,8 @@ class OutlineBuilder(Scanner):
 
     def _outer_names(self, node: ast.Global | ast.Nonlocal, scope: Scope) -> None:
         scope.is_global.update(node.names)
+        if isinstance(node, ast.Nonlocal):
+            self.nonlocal_names.update((scope.qualname, name) for name in node.names)
 
     def _assert(self, node: ast.Assert, scope: Scope) -> None:
         self._scan(node.test)

@@ -57,6 +57,8 @@ class Scanner:
         self.functions: dict[str, Function] = {}
         self.module_calls: list[Call] = []
         self.attributes_set: set[str] = set()
+        #: The scopes of functions, with the names that they say are of a function around.
+        self.nonlocal_names: set[tuple[str, str]] = set()
         self.guarded_calls: set[Span] = set()
         self.star_imports: list[Import] = []
         self.all_names = None if context.all_names is None else list(context.all_names)
@@ -94,11 +96,20 @@ class Scanner:
             self.function.checks = True
 
     def _bind(self, scope: Scope, name: str, binding: Binding) -> None:
-        home = self.scopes[""] if name in scope.is_global else scope
+        home = self._home(name, scope) if name in scope.is_global else scope
         home.bindings.setdefault(name, []).append(binding)
         if isinstance(binding, Import) and home.kind == "module":
             if binding.name is None or binding.module in _LIBRARIES:
                 self.modules.add(name)
+
+    def _home(self, name: str, scope: Scope) -> Scope:
+        """The scope to which a name belongs that a function takes from around it."""
+        around = self.scopes.get(scope.parent or "") if (scope.qualname, name) in self.nonlocal_names else None
+        while around is not None and around.kind != "module":
+            if around.kind == "function" and name in around.bindings:
+                return around
+            around = self.scopes.get(around.parent or "")
+        return self.scopes[""]
 
     @property
     def _guard(self) -> str:
