@@ -228,21 +228,22 @@ def _is_given_function(field: Field, cls: PytreeClass, evaluator: Evaluator) -> 
         return is_given_only(lambda placed: is_function(evaluator.static(placed)), field, cls, evaluator)
     owner, init = found
     bound = assigned_names(evaluator.calls.body_of(FunctionSymbol(owner.module, init)) or ())
-    given = [a.value.id for a in init.self_assignments if a.attr == field.name and isinstance(a.value, Name)]
-    stored = set(given).difference(bound)
+    given = {a.value.id for a in init.self_assignments if a.attr == field.name and isinstance(a.value, Name)}
+    stored = given.difference(bound)
     defaults = [p.default for p in init.parameters if p.name in stored and p.default is not None]
     if any(evaluator.model.resolver.library_name(d, owner.module, init.scope) for d in defaults):
         return True
     if owner is not cls or len(stored) != 1 or len(cls.assigned.get(field.name, ())) != 1:
         return False
-    calls = list(calls_of(init, cls.module, around(cls, evaluator), evaluator))
-    values = [Placed(c.given[name], c.module, c.scope) if name in c.given else None for c in calls for name in stored]
+    (name,) = stored
+    calls = calls_of(init, cls.module, around(cls, evaluator), evaluator)
+    values = [Placed(c.given[name], c.module, c.scope) if name in c.given else None for c in calls]
     return bool(values) and all(one is not None and _gives_function(one, evaluator) for one in values)
 
 
 def _gives_function(placed: Placed, evaluator: Evaluator) -> bool:
     """Whether an expression is a function, or a parameter that is one if nothing else is passed."""
-    expr, function = placed.expr, placed.module.outline.functions.get(placed.scope.removesuffix(".<locals>"))
+    expr, function = placed.expr, placed.module.outline.function_of(placed.scope)
     if isinstance(expr, Name) and function is not None:
         defaults = [p.default for p in function.parameters if p.name == expr.id and p.default is not None]
         placed = Placed(defaults[0], placed.module, function.scope) if defaults else placed

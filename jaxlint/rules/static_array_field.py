@@ -27,17 +27,15 @@ from jaxlint.infer.known.values import (
     plain,
 )
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.fixes.roles import make_leaf, unmarking_help
 from jaxlint.rules.analyses.instances.given_literals import is_given_number
 from jaxlint.rules.analyses.rebuilding.frozen import refuses_assignment
 from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, EventRule, Problem
-from jaxlint.syntax.expressions import Constant, Name
-from jaxlint.syntax.statements import bound_once, looked_up
+from jaxlint.syntax.expressions import Constant
 
 _MAX_DEPTH = 5
 #: What Python needs the values of, as `range`, a slice or `if` do. Beside a float, an int is a number to compute with.
@@ -240,18 +238,8 @@ def _is_called_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> b
 
 def _is_assigned_numbers(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether all that methods assign to a field are numbers or arrays of one element, by way of variables, too."""
-    given = [_written(placed, evaluator) for placed in cls.assigned.get(field.name, ())]
-    values = [UNKNOWN if placed is None else evaluator.static(placed) for placed in given]
-    return bool(values) and all(map(is_one_number, values))
-
-
-def _written(placed: Placed | None, evaluator: Evaluator) -> Placed | None:
-    """An expression of a function, or what is bound once to the variable that it is."""
-    if placed is None or not isinstance(placed.expr, Name):
-        return placed
-    function = placed.module.outline.functions.get(placed.scope.removesuffix(".<locals>"))
-    body = None if function is None else evaluator.calls.body_of(FunctionSymbol(placed.module, function))
-    return placed if body is None else Placed(looked_up(placed.expr, bound_once(body)), placed.module, placed.scope)
+    given = cls.assigned.get(field.name, ())
+    return bool(given) and all(one is not None and is_one_number(evaluator.assigned_value(one)) for one in given)
 
 
 def _as_leaf(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:

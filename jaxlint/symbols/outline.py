@@ -287,3 +287,7 @@ class Outline(msgspec.Struct, array_like=True, gc=False):
     def module_scope(self) -> Scope:
         """The scope of the module itself, whose qualified name is empty."""
         return self.scopes[""]
+
+    def function_of(self, scope: str) -> Function | None:
+        """The function whose variables a scope holds, by the qualified name of that; None for other scopes."""
+        return self.functions.get(scope.removesuffix(".<locals>"))

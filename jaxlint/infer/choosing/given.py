@@ -71,7 +71,7 @@ class GivenClasses:
         """
         outline = module.outline
         if function.owner is None:
-            around = outline.functions.get(function.scope.removesuffix(".<locals>")) if function.scope else None
+            around = outline.function_of(function.scope) if function.scope else None
             is_made = (
                 around is not None
                 and not around.scope

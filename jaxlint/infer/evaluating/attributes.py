@@ -163,7 +163,7 @@ class Attributes:
         value = self.attribute_type(cls, attr)
         if receiver.held:
             value = self._given(receiver, attr, value)
-        if attr in _LINEN_METHODS and isinstance(value, UnknownValue) and self._inherits(cls, "flax.linen.Module"):
+        if attr in _LINEN_METHODS and isinstance(value, UnknownValue) and self.inherits(cls, "flax.linen.Module"):
             return Symbolic(External(f"flax.linen.Module.{attr}"))
         if isinstance(value, UnknownValue) and attr not in cls.assigned:
             return self._handed_on(receiver, attr)
@@ -179,7 +179,7 @@ class Attributes:
             return UNKNOWN
         return self.attribute_of(self._instance_attribute(receiver, cls, held), attr)
 
-    def _inherits(self, cls: PytreeClass, name: str) -> bool:
+    def inherits(self, cls: PytreeClass, name: str) -> bool:
         """Whether a class inherits from one outside of the project, by its dotted name."""
         for one in cls.mro:
             declaration = one.symbol.declaration
@@ -236,7 +236,7 @@ class Attributes:
                 if placed.scope.endswith("__init__.<locals>") or _updates(placed.expr, attr):
                     if attr not in given and len(assigned) == 1:
                         self._holding[key] = UNKNOWN  # stops cycles
-                        return self._assigned(placed, receiver)
+                        return self.assigned_value(placed, receiver)
                     continue
                 if isinstance(value, UnknownValue):
                     break
@@ -248,12 +248,12 @@ class Attributes:
 
     def _bound_again(self, before: Value, placed: Placed, attr: str, receiver: Instance | None = None) -> Value:
         """What an attribute is that was something before, or is what a method assigns to it."""
-        given, resolver = self._assigned(placed, receiver), self.model.resolver
+        given, resolver = self.assigned_value(placed, receiver), self.model.resolver
         return after(before, given, placed, partial(is_attribute, attr), resolver)
 
-    def _assigned(self, placed: Placed, receiver: Instance | None = None) -> Value:
+    def assigned_value(self, placed: Placed, receiver: Instance | None = None) -> Value:
         """What a method assigns to an attribute."""
-        method = placed.module.outline.functions.get(placed.scope.removesuffix(".<locals>"))
+        method = placed.module.outline.function_of(placed.scope)
         own = self._own(method, receiver) if method is not None and receiver is not None else {}
         value = plain(self.static(placed, own))
         if method is None or not isinstance(value, UnknownValue) or not isinstance(placed.expr, Name):
@@ -317,7 +317,7 @@ class Attributes:
         known_values.sort(key=lambda p: _mentions(p.expr, attr))
         result: Value = UNKNOWN
         for index, placed in enumerate(known_values):
-            result = self._assigned(placed) if index == 0 else self._bound_again(result, placed, attr)
+            result = self.assigned_value(placed) if index == 0 else self._bound_again(result, placed, attr)
             self._attributes[key] = result
         return self._filled(result, cls, attr) if isinstance(result, Container) and result.items == () else result
 
@@ -333,7 +333,7 @@ class Attributes:
                 for expr in put_into(attr, method.self_name, body):
                     if expr is None:
                         return container
-                    put.append(self._assigned(Placed(expr, one.module, method.inner_scope)))
+                    put.append(self.assigned_value(Placed(expr, one.module, method.inner_scope)))
         return replace(container, items=None, element=joined(put)) if put else container
 
 

@@ -245,7 +245,7 @@ class Evaluator(Narrowing, Attributes):
             if bindings:
                 only = bindings[0]
                 if len(bindings) == 1 and isinstance(only, Assignment) and only.guard == "parameter":
-                    function = env.module.outline.functions.get(scope.qualname.removesuffix(".<locals>"))
+                    function = env.module.outline.function_of(scope.qualname)
                     return UNKNOWN if function is None else self.own_parameter(function, name, env.module)
                 return UNKNOWN
             scope = scopes.get(scope.parent) if scope.parent is not None else None

@@ -258,23 +258,15 @@ def _ends_with_its_call(event: Construct | Replace | AssignAttribute, field: str
     Then each call counts from the same value: the layers that it goes through, say.
     """
     module, functions = event.place.module, event.place.functions
-    if len(functions) != 1 or not (_is_compiled(event) or _is_of_linen(event.place.owner, evaluator)):
+    owner, is_compiled = event.place.owner, _is_compiled(event)
+    is_of_linen = owner is not None and evaluator.inherits(owner, "flax.linen.Module")
+    if len(functions) != 1 or not (is_compiled or is_of_linen):
         return False
     at = place_of(event.at)
     changed = event.receiver_text or "" if isinstance(event, AssignAttribute) else ""
     counting = _Counting(lambda call: place_of(call.at).holds(at), field, changed.partition(".")[0])
-    if not _is_compiled(event):
-        return _keeps_inside(functions[0], counting, module, evaluator)
-    return _compiles_alone(functions[0], counting, module, evaluator)
-
-
-def _is_of_linen(cls: PytreeClass | None, evaluator: Evaluator) -> bool:
-    """Whether a class is a module of flax.linen, whose methods run while a model is traced."""
-    if cls is None:
-        return False
-    scope = cls.symbol.declaration.scope
-    bases = (base.value for base in cls.symbol.declaration.bases)
-    return any(evaluator.model.resolver.library_name(one, cls.module, scope) == "flax.linen.Module" for one in bases)
+    decide = _compiles_alone if is_compiled else _keeps_inside
+    return decide(functions[0], counting, module, evaluator)
 
 
 def _ends_with_the_call(event: Construct | Replace | AssignAttribute, field: str, evaluator: Evaluator) -> bool:

@@ -15,7 +15,7 @@ from jaxlint.syntax.expressions import Attribute, Expr, Name
 
 def own_method(func: Expr, module: Module, scope: str, evaluator: Evaluator) -> FunctionSymbol | None:
     """The method that `self.name` is in the scope of a method, whatever the class."""
-    around = module.outline.functions.get(scope.removesuffix(".<locals>"))
+    around = module.outline.function_of(scope)
     if around is None or around.owner is None or not isinstance(func, Attribute):
         return None
     if not isinstance(func.value, Name) or func.value.id != around.self_name:

@@ -113,7 +113,7 @@ def stepped(expr: Binary, left: Form, right: Form, settle: Settle) -> Form | Non
     """What arithmetic with a whole number that is written down makes of the value of a static field."""
     is_right = not isinstance(left, OF_STATIC)
     held, other = (right, expr.left) if is_right else (left, expr.right)
-    number = _whole(other, settle) if isinstance(held, OF_STATIC) else None
+    number = _whole(other, settle)
     if number is None or not isinstance(held, OF_STATIC):
         return None
     if expr.op == "+" or (expr.op == "-" and not is_right):
@@ -152,7 +152,7 @@ def inverted(op: str, form: Form) -> Moved | None:
 
 def in_table(table: Expr, index: Form, settle: Settle) -> Moved | None:
     """What a dict that is written down has for the value of a static field, if it has another one for each."""
-    written = settle(table) if isinstance(index, (Static, Fixed)) else None
+    written = settle(table)
     if not isinstance(index, (Static, Fixed)) or not isinstance(written, DictDisplay):
         return None
     pairs = [
