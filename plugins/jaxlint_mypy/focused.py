@@ -9,12 +9,15 @@ from functools import cached_property
 from jaxlint.infer.calls.transformed_classes import TracedClasses
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.reading.indexing import subclasses_among
+from jaxlint.infer.transforms.applied import Applied
+from jaxlint.infer.transforms.transformed import TransformedFunctions
 from jaxlint.project.index import Key, TracedBy, VisibleUpdates
 from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import see_updates
+from jaxlint.symbols.outline import Function
 from jaxlint_mypy.glimpses import GlimpsedModule
 
 #: Packages that are known by name: what of them jaxlint knows is declared in jaxlint itself.
@@ -64,6 +67,16 @@ class FocusedTraced(TracedClasses):
         """The classes that the module sends into transformed functions."""
         module, applications = self._module, self.evaluator.calls.transformed.applications
         return self.declared_by(module.outline.functions.values(), applications.in_module(module), module)
+
+
+class DeclaredTransformed(TransformedFunctions):
+    """The functions that are transformed, as far as outlines tell: here, most calls are never read."""
+
+    def of(self, function: Function, module: Module) -> tuple[Applied, ...]:
+        """All that decorators, and calls in the module of the function, apply to it."""
+        calls = self.applications.in_module(module)
+        given = (call.applied for call in calls if call.function.declaration is function)
+        return tuple(dict.fromkeys((*super().of(function, module), *given)))
 
 
 class VisibleProject(Project):

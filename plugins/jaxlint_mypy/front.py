@@ -388,7 +388,8 @@ class FrontEnd:
             declaration = module.outline.classes.get(function.owner) if function.owner else None
             if declaration is not None:
                 owner = self.model.build(ClassSymbol(module, declaration))
-        return Place(module, known, owner, self.model.subclasses)
+        transformed = self.evaluator.calls.transformed
+        return Place(module, known, owner, self.model.subclasses, lambda function: transformed.of(function, module))
 
     def focus(self, module: Module) -> None:
         """Look for subclasses and transformations in this module: what the rest of the project does is not known."""

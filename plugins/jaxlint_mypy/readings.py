@@ -61,13 +61,12 @@ class Readings:
     def transformed_body(self, module: Module, function: Function) -> CodeRead | None:
         """The body of a function that is transformed, as far as its module tells, with what happens in it."""
         transformed = self.reader.calls.transformed
-        given = [a.applied for a in transformed.applications.in_module(module) if a.function.declaration is function]
-        applied = (*transformed.decorating(function, module), *given)
+        applied = transformed.of(function, module)
         bodies = self._around(module, function.at.row).bodies if applied else ()
         code = next((code for code in bodies if code.function is function), None)
         if code is None:
             return None
-        return replace(code, place=replace(code.place, applied=lambda one: applied if one is function else ()))
+        return replace(code, place=replace(code.place, applied=lambda one: transformed.of(one, module)))
 
     def refined(self, event: Event) -> Event:
         """The event with what the reading knows better than the types; itself if the reading does not see it."""

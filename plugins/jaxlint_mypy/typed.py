@@ -16,6 +16,7 @@ from jaxlint.infer.known.values import UNKNOWN, Choice, Container, UnknownValue,
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint_mypy.focused import DeclaredTransformed
 
 
 class Types(Protocol):
@@ -56,6 +57,8 @@ class TypedAnnotations(AnnotationReader):
 
 class TypedEvaluator(Evaluator):
     """Evaluates defaults; what cannot be determined from the text is asked of mypy."""
+
+    transformed_type = DeclaredTransformed
 
     def __init__(self, model: PytreeModel, types: Types) -> None:
         super().__init__(model)

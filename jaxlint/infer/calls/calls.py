@@ -67,7 +67,6 @@ from jaxlint.infer.known.values import (
 )
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of
-from jaxlint.infer.transforms.transformed import TransformedFunctions
 from jaxlint.libraries import arrays
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import TRANSFORMS
@@ -107,7 +106,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         self.model = evaluator.model
         evaluator.calls = self
         self.notes = Notes()
-        self.transformed = TransformedFunctions(self.model)
+        self.transformed = evaluator.transformed_type(self.model)
         self.higher_order = HigherOrder(self, evaluator)
         self.known_functions = KnownFunctions(evaluator, self.notes)
         self.deferral = Deferral(evaluator, self.notes)

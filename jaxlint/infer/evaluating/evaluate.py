@@ -37,6 +37,7 @@ from jaxlint.infer.known.values import (
     plain,
     without_none,
 )
+from jaxlint.infer.transforms.transformed import TransformedFunctions
 from jaxlint.libraries.arrays import NUMBER_CONSTANTS, indexed_library
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, ModuleSymbol, Symbol, ValueSymbol
@@ -81,6 +82,9 @@ _TESTS = frozenset({"is", "is not", "in", "not in"})
 
 class Evaluator(Narrowing, Attributes):
     """Evaluates expressions in an environment. `calls` evaluates the calls among them."""
+
+    #: What knows which functions are transformed.
+    transformed_type: type[TransformedFunctions] = TransformedFunctions
 
     def __init__(self, model: PytreeModel) -> None:
         super().__init__(model)
