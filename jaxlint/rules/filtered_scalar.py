@@ -21,12 +21,14 @@ from jaxlint.pytrees.frameworks import EQUINOX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
 from jaxlint.rules.analyses.fields.computing_with import only_computes_with
+from jaxlint.rules.analyses.fields.counting_inside import Counting, keeps_inside
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fields.moved_attributes import moved_by, stepped_in_loop
 from jaxlint.rules.analyses.fields.stepped import Copies, Moved, moved_at_each_turn, selected
 from jaxlint.rules.analyses.under_trace.inside_loops import runs_in_loops_alone
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, dotted
 from jaxlint.syntax.statements import bound_once, looked_up
 
@@ -134,19 +136,6 @@ class FilteredScalar(BodyRule):
                         and _starts_as_number(receiver.cls, attr, evaluator)
                     ):
                         yield _problem(event.at, receiver.cls, attr, "nnx.jit")
-                case Replace(receiver=receiver, keywords=keywords) if receiver.cls.framework is EQUINOX:
-                    exprs = _given(event.call, code)
-                    base = None if event.base is None else dotted(event.base)
-                    for keyword in keywords if _is_compiled(event.place, EQUINOX.id) else ():
-                        if _is_stepped(exprs.get(id(keyword.at)), f"{base}.{keyword.name}"):
-                            yield from _scalar(keyword.at, receiver.cls, keyword.name, evaluator, module)
-                case Update(function="equinox.tree_at", receiver=Instance(cls=cls)) if cls.framework is EQUINOX:
-                    if _is_compiled(event.place, EQUINOX.id):
-                        for at, name in _counted(event.call, code):
-                            yield from _scalar(at, cls, name, evaluator, module)
-                case Construct(cls=ClassObject(cls=cls), into_jit=False) if cls.framework is EQUINOX:
-                    for at, name in _made_again(event, code):
-                        yield from _scalar(at, cls, name, evaluator, module)
                 case Construct(cls=ClassObject(cls=cls), into_jit=True, in_loop=True) if cls.framework is EQUINOX:
                     if _goes_into_filtered(event, code):
                         yield from _swept(event, evaluator, module)
@@ -159,11 +148,11 @@ class FilteredScalar(BodyRule):
         for moved in moved_at_each_turn(code, evaluator, sets=True):
             if moved.cls.framework is EQUINOX and _is_filtered(moved):
                 yield from _scalar(moved.copy.at, moved.cls, moved.field, evaluator, module, _MOVED)
+        for at, cls, name in _counted_in_copies(code, evaluator):
+            if not _stays_inside(at, name, code, evaluator):
+                yield from _scalar(at, cls, name, evaluator, module)
         for call, cls, method in _methods_called(code):
-            if cls.framework is EQUINOX and _is_compiled_code(code, EQUINOX.id):
-                for name in Copies(cls, evaluator, _COUNTING).moved_in(method):
-                    yield from _scalar(call.at, cls, name, evaluator, module)
-            elif cls.framework is NNX and _is_compiled_code(code, NNX.id):
+            if cls.framework is NNX and _is_compiled_code(code, NNX.id):
                 for name in moved_by(method, evaluator):
                     if _starts_as_number(cls, name, evaluator):
                         yield _problem(call.at, cls, name, "nnx.jit")
@@ -171,6 +160,34 @@ class FilteredScalar(BodyRule):
         for stepped in stepped_in_loop(code, crosses, evaluator):
             if stepped.cls.framework is NNX and _starts_as_number(stepped.cls, stepped.attr, evaluator):
                 yield _problem(stepped.at, stepped.cls, stepped.attr, "nnx.jit", _MOVED)
+
+
+def _counted_in_copies(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[object, PytreeClass, str]]:
+    """What a function that `eqx.filter_jit` compiles counts up in copies: where, of which class, what."""
+    if not _is_compiled_code(code, EQUINOX.id):
+        return
+    for event in code.events:
+        match event:
+            case Replace(receiver=Instance(cls=cls), keywords=keywords) if cls.framework is EQUINOX:
+                exprs = _given(event.call, code)
+                base = None if event.base is None else dotted(event.base)
+                for keyword in keywords:
+                    if _is_stepped(exprs.get(id(keyword.at)), f"{base}.{keyword.name}"):
+                        yield keyword.at, cls, keyword.name
+            case Update(function="equinox.tree_at", receiver=Instance(cls=cls)) if cls.framework is EQUINOX:
+                yield from ((at, cls, name) for at, name in _counted(event.call, code))
+            case Construct(cls=ClassObject(cls=cls), into_jit=False) if cls.framework is EQUINOX:
+                yield from ((at, cls, name) for at, name in _made_again(event, code))
+    for call, cls, method in _methods_called(code):
+        if cls.framework is EQUINOX:
+            yield from ((call.at, cls, name) for name in Copies(cls, evaluator, _COUNTING).moved_in(method))
+
+
+def _stays_inside(at: object, name: str, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a function does not return what it counts, so that each call counts from the same number."""
+    place = place_of(at)
+    counting = Counting(lambda call: place_of(call.at).holds(place), name)
+    return code.function is not None and keeps_inside(code.function, counting, code.place.module, evaluator)
 
 
 def _is_compiled(place: Place, framework: str) -> bool:
@@ -315,8 +332,6 @@ def _is_stepped(value: Expr | None, path: str) -> bool:
 
 def _made_again(event: Construct, code: CodeRead) -> Iterator[tuple[object, str]]:
     """The fields that a copy has counted up: `Model(model.w, model.n + 1)`, of a parameter of the same class."""
-    if code.function is None or not _is_compiled(event.place, EQUINOX.id):
-        return
     exprs = _given(event.call, code)
     for given in event.arguments:
         expr = exprs.get(id(given.at))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -13,44 +13,35 @@ from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct
 from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.libraries.transforms import Kind
-from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
+from jaxlint.rules.analyses.fields.counting_inside import ends_with_its_call, ends_with_the_call
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fields.stepped import SCALING, Moved, moved_at_each_turn
 from jaxlint.rules.analyses.fields.swept import swept_into
 from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
-from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
     Call,
-    Constant,
     Display,
     Expr,
     Name,
     Span,
     Starred,
-    Subscript,
     dotted,
     last_name,
 )
 from jaxlint.syntax.statements import (
-    Assign,
     Body,
     For,
     If,
-    Statement,
     While,
     all_parts,
-    bound_by,
-    expressions,
     parts,
-    target_names,
     walk,
 )
 
@@ -121,7 +112,7 @@ def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
             loops = loops and field.name in COUNTER_NAMES
         counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
         counts = counts and _is_repeated(event, field, value.value, evaluator)
-        if (counts or (loops and is_swept(plain(value.value)))) and not _ends_with_its_call(
+        if (counts or (loops and is_swept(plain(value.value)))) and not ends_with_its_call(
             event, field.name, evaluator
         ):
             confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
@@ -243,122 +234,13 @@ def _is_repeated(
         return True
     if not (event.in_loop or event.place.functions) or _SIZES.search(field.name) or _grows(event):
         return False
-    if _ends_with_the_call(event, field.name, evaluator):
+    if ends_with_the_call(event, field.name, evaluator):
         return False
     if not is_moved and _RARELY.isdisjoint(words):
         return True
     if _is_handed_down(event, evaluator):
         return False
     return _is_compiled(event) or _is_called_compiled(event, evaluator)
-
-
-def _ends_with_its_call(event: Construct | Replace | AssignAttribute, field: str, evaluator: Evaluator) -> bool:
-    """Whether a function that is compiled itself, or a method of a module of flax.linen, does not return what counts.
-
-    Then each call counts from the same value: the layers that it goes through, say.
-    """
-    module, functions = event.place.module, event.place.functions
-    owner, is_compiled = event.place.owner, _is_compiled(event)
-    is_of_linen = owner is not None and evaluator.inherits(owner, "flax.linen.Module")
-    if len(functions) != 1 or not (is_compiled or is_of_linen):
-        return False
-    at = place_of(event.at)
-    changed = event.receiver_text or "" if isinstance(event, AssignAttribute) else ""
-    counting = _Counting(lambda call: place_of(call.at).holds(at), field, changed.partition(".")[0])
-    decide = _compiles_alone if is_compiled else _keeps_inside
-    return decide(functions[0], counting, module, evaluator)
-
-
-def _ends_with_the_call(event: Construct | Replace | AssignAttribute, field: str, evaluator: Evaluator) -> bool:
-    """Whether only compiled functions of the module call the one that counts, and none of them returns what counts."""
-    module, function = event.place.module, event.place.functions[0]
-    if _is_compiled(event):
-        return False
-    others = evaluator.model.importers(module)
-    if any(function.name in unit.calls for other in others for unit in other.outline.units):
-        return False
-    callers: list[Function] = []
-    for caller in module.outline.functions.values():
-        body = evaluator.calls.body_of(FunctionSymbol(module, caller)) or ()
-        named = [part for part in all_parts(body) if _is_named(part, {function.name})]
-        called = [part for part in all_parts(body) if isinstance(part, Call) and _is_named(part.func, {function.name})]
-        if len(named) > len(called):
-            return False
-        if called:
-            callers.append(caller)
-    applying = (part for one in module.outline.applying for part in parts(one.call))
-    outside = any(_is_named(part, {function.name}) for call in module.outline.module_calls for part in parts(call))
-    if not callers or outside or any(_is_named(part, {function.name}) for part in applying):
-        return False
-    counting = _Counting(lambda call: _is_named(call.func, {function.name}), field)
-    return all(_compiles_alone(caller, counting, module, evaluator) for caller in callers)
-
-
-class _Counting(msgspec.Struct, frozen=True):
-    """What counts in a function: the calls that do, a field, and a variable that may be changed in place."""
-
-    counts: Callable[[Call], bool]
-    field: str
-    changed: str = ""
-
-
-def _compiles_alone(function: Function, counting: _Counting, module: Module, evaluator: Evaluator) -> bool:
-    """Whether a function is compiled, and keeps what counts inside."""
-    applied = evaluator.calls.transformed.of(function, module)
-    is_compiled = bool(applied) and all(one.transform.kind is Kind.JIT for one in applied)
-    return is_compiled and _keeps_inside(function, counting, module, evaluator)
-
-
-def _keeps_inside(function: Function, counting: _Counting, module: Module, evaluator: Evaluator) -> bool:
-    """Whether a function returns nothing that the calls which count in it go into or come out of."""
-    if not function.return_values:
-        return False
-    body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
-    calls = [part for part in all_parts(body) if isinstance(part, Call) and counting.counts(part)]
-    names = {counting.changed, *(a.value.id for call in calls for a in call.args if isinstance(a.value, Name))}
-    known = 0
-    while known < len(names):
-        known = len(names)
-        for statement in walk(body):
-            targets = bound_by(statement)
-            if _is_another(statement, names):
-                continue
-            given = (expr for expr in expressions(statement) if not any(expr is target for target in targets))
-            if targets and not all(_is_computed(expr, counting, names) for expr in given):
-                names.update(name for target in targets for name in target_names(target))
-    return all(_is_computed(value, counting, names) for value in function.return_values)
-
-
-def _is_another(statement: Statement, names: Collection[str]) -> bool:
-    """Whether a variable that does not count is bound to what a function makes of it and of what counts."""
-    match statement:
-        case Assign(targets=(Name(id=name),), value=Call(args=args)) if name not in names:
-            return any(isinstance(argument.value, Name) and argument.value.id == name for argument in args)
-    return False
-
-
-def _is_computed(value: Expr, counting: _Counting, names: Collection[str]) -> bool:
-    """Whether an expression certainly holds none of the instances that count, but what is computed from their parts."""
-    match value:
-        case Name(id=name):
-            return name not in names
-        case Attribute():
-            return dotted(value) is not None
-        case Binary(left=left, right=right):
-            return _is_computed(left, counting, names) and _is_computed(right, counting, names)
-        case Display(items=items):
-            return all(_is_computed(item, counting, names) for item in items)
-        case Subscript(value=held):
-            return _is_computed(held, counting, names)
-        case Call(func=func, args=args):
-            if counting.counts(value):
-                return False
-            if last_name(func) in COPYING_NAMES and any(argument.keyword == counting.field for argument in args):
-                return True
-            if isinstance(func, Attribute) and not _is_computed(func.value, counting, names):
-                return False  # a method may return its instance
-            return all(_is_computed(argument.value, counting, names) for argument in args)
-    return isinstance(value, Constant)
 
 
 def _is_handed_down(event: Construct | Replace | AssignAttribute, evaluator: Evaluator) -> bool:

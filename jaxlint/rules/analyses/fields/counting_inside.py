@@ -1,0 +1,238 @@
+"""What counts inside of one call of a compiled function and does not come out: each call counts from the same value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+import msgspec
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, Construct, Replace
+from jaxlint.libraries.transforms import Kind
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.updating import COPYING_NAMES
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Starred,
+    Subscript,
+    dotted,
+    last_name,
+)
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    Return,
+    Statement,
+    all_parts,
+    assigned_names,
+    bound_by,
+    expressions,
+    parts,
+    target_names,
+    walk,
+)
+
+#: The events in which fields get values.
+FieldEvent = Construct | Replace | AssignAttribute
+
+
+class Counting(msgspec.Struct, frozen=True):
+    """What counts in a function: the calls that do, and the field."""
+
+    counts: Callable[[Call], bool]
+    field: str
+    #: The items that count of the tuple which such a call gives; None for all that it gives.
+    items: frozenset[int] | None = None
+    #: A variable that is changed in place.
+    changed: str = ""
+    #: Whether such a call changes what it is given.
+    in_place: bool = False
+
+
+def ends_with_its_call(event: FieldEvent, field: str, evaluator: Evaluator) -> bool:
+    """Whether a function that is compiled, or a method of a module of flax.linen, does not return what counts in it.
+
+    Then each call counts from the same value: the layers that it goes through, say.
+    """
+    module, functions = event.place.module, event.place.functions
+    if not functions:
+        return False
+    is_alone = len(functions) == 1
+    if isinstance(event, AssignAttribute) and not is_alone:
+        return False  # what is changed may be a variable of the function around
+    owner = event.place.owner
+    is_of_linen = is_alone and owner is not None and evaluator.inherits(owner, "flax.linen.Module")
+    if not is_of_linen and not _is_compiled(functions[-1], module, evaluator):
+        return False
+    return keeps_inside(functions[-1], _counting(event, field), module, evaluator)
+
+
+def ends_with_the_call(event: FieldEvent, field: str, evaluator: Evaluator) -> bool:
+    """Whether only compiled functions of the module call the one that counts, and none of them returns what counts."""
+    module, function = event.place.module, event.place.functions[0]
+    if any(event.place.applied(one) for one in event.place.functions):
+        return False
+    callers = _callers(function, module, evaluator)
+    if not callers:
+        return False
+    items = _items(function, _counting(event, field), module, evaluator)
+    in_place = isinstance(event, AssignAttribute)
+    counting = Counting(lambda call: _is_named(call.func, function.name), field, items, in_place=in_place)
+    return all(
+        _is_compiled(caller, module, evaluator) and keeps_inside(caller, counting, module, evaluator)
+        for caller in callers
+    )
+
+
+def keeps_inside(function: Function, counting: Counting, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a function returns nothing that the calls which count in it go into or come out of."""
+    if not function.return_values:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+    names = _counting_names(body, counting)
+    if len(function.return_values) == 1 and body and isinstance(body[-1], Return):
+        names -= _set_back(body, counting)
+    return all(_is_computed(value, counting, names) for value in function.return_values)
+
+
+def _counting(event: FieldEvent, field: str) -> Counting:
+    """What an event counts where it stands."""
+    at = place_of(event.at)
+    changed = event.receiver_text or "" if isinstance(event, AssignAttribute) else ""
+    return Counting(lambda call: place_of(call.at).holds(at), field, changed=changed.partition(".")[0])
+
+
+def _callers(function: Function, module: Module, evaluator: Evaluator) -> list[Function]:
+    """The functions that call one, as far as names tell; none if something else may do so, or may be handed it."""
+    others = evaluator.model.importers(module)
+    if any(function.name in unit.calls for other in others for unit in other.outline.units):
+        return []
+    applying = (part for one in module.outline.applying for part in parts(one.call))
+    outside = (part for call in module.outline.module_calls for part in parts(call))
+    if any(_is_named(part, function.name) for some in (applying, outside) for part in some):
+        return []
+    callers: list[Function] = []
+    for caller in module.outline.functions.values():
+        body = evaluator.calls.body_of(FunctionSymbol(module, caller)) or ()
+        named = [part for part in all_parts(body) if _is_named(part, function.name)]
+        called = [part for part in all_parts(body) if isinstance(part, Call) and _is_named(part.func, function.name)]
+        if len(named) > len(called):
+            return []
+        if called:
+            callers.append(caller)
+    return callers
+
+
+def _is_compiled(function: Function, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a function runs compiled: it is transformed by `jit` and by nothing else, or one around it is."""
+    around: Function | None = function
+    while around is not None:
+        applied = evaluator.calls.transformed.of(around, module)
+        if applied and all(one.transform.kind is Kind.JIT for one in applied):
+            return True
+        around = module.outline.function_of(around.scope)
+    return False
+
+
+def _items(function: Function, counting: Counting, module: Module, evaluator: Evaluator) -> frozenset[int] | None:
+    """The items that count of the tuples which a function returns; None if it returns something else as well."""
+    body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+    names, found = _counting_names(body, counting), set[int]()
+    for value in function.return_values:
+        if not isinstance(value, Display) or any(isinstance(item, Starred) for item in value.items):
+            return None
+        found |= {n for n, item in enumerate(value.items) if not _is_computed(item, counting, names)}
+    return frozenset(found)
+
+
+def _counting_names(body: Body, counting: Counting) -> set[str]:
+    """The variables of a function that may hold what counts."""
+    calls = [part for part in all_parts(body) if isinstance(part, Call) and counting.counts(part)]
+    names = {counting.changed}
+    if counting.in_place:
+        names |= {a.value.id for call in calls for a in call.args if isinstance(a.value, Name)}
+    known = 0
+    while known < len(names):
+        known = len(names)
+        for statement in walk(body):
+            if not _is_another(statement, counting, names):
+                names.update(_bound_to_it(statement, counting, names))
+    return names
+
+
+def _bound_to_it(statement: Statement, counting: Counting, names: Collection[str]) -> Iterator[str]:
+    """The variables that a statement binds to what counts, or to something that may hold it."""
+    match statement:
+        case Assign(targets=(Display(items=items),), value=Call() as call) if counting.items and counting.counts(call):
+            if not any(isinstance(item, Starred) for item in items):
+                for number, item in enumerate(items):
+                    yield from target_names(item) if number in counting.items else ()
+                return
+    targets = bound_by(statement)
+    given = (expr for expr in expressions(statement) if not any(expr is target for target in targets))
+    if targets and not all(_is_computed(expr, counting, names) for expr in given):
+        yield from (name for target in targets for name in target_names(target))
+
+
+def _set_back(body: Body, counting: Counting) -> set[str]:
+    """The variables that hold, in the end, a copy in which the field has been set to something else."""
+    found: set[str] = set()
+    for statement in body:
+        found -= assigned_names((statement,))
+        match statement:
+            case Assign(targets=(Name(id=name),), value=Call() as call) if _sets(call, counting):
+                found.add(name)
+    return found
+
+
+def _sets(call: Call, counting: Counting) -> bool:
+    """Whether a call makes a copy with another value of the field, and does not count itself."""
+    is_copy = last_name(call.func) in COPYING_NAMES and call.keyword(counting.field) is not None
+    return is_copy and not counting.counts(call)
+
+
+def _is_another(statement: Statement, counting: Counting, names: Collection[str]) -> bool:
+    """Whether a variable that does not count is bound to what a function makes of it and of what counts."""
+    match statement:
+        case Assign(targets=(Name(id=name),), value=Call() as call) if name not in names:
+            is_given = any(isinstance(argument.value, Name) and argument.value.id == name for argument in call.args)
+            return is_given and not counting.counts(call)
+    return False
+
+
+def _is_computed(value: Expr, counting: Counting, names: Collection[str]) -> bool:
+    """Whether an expression certainly holds none of the instances that count, but what is computed from their parts."""
+    match value:
+        case Name(id=name):
+            return name not in names
+        case Attribute():
+            return dotted(value) is not None
+        case Binary(left=left, right=right):
+            return _is_computed(left, counting, names) and _is_computed(right, counting, names)
+        case Display(items=items):
+            return all(_is_computed(item, counting, names) for item in items)
+        case Subscript(value=held):
+            return _is_computed(held, counting, names)
+        case Call(func=func, args=args):
+            if counting.counts(value):
+                return False
+            if _sets(value, counting):
+                return True
+            if isinstance(func, Attribute) and not _is_computed(func.value, counting, names):
+                return False  # a method may return its instance
+            return all(_is_computed(argument.value, counting, names) for argument in args)
+    return isinstance(value, Constant)
+
+
+def _is_named(expr: Expr, name: str) -> bool:
+    """Whether an expression is a name, or ends with it."""
+    return (isinstance(expr, Name) and expr.id == name) or (isinstance(expr, Attribute) and expr.attr == name)
