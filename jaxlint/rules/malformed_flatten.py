@@ -27,6 +27,7 @@ from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Span, dotted
+from jaxlint.syntax.statements import Assign, target_names
 
 #: The decorators that take both methods from the class.
 _CLASS_DECORATORS = {
@@ -154,7 +155,7 @@ class MalformedFlatten(ClassRule, BodyRule):
             if flaw is not None:
                 yield _flawed(cls, f"`{names[0]}` of `{cls.name}`", flaw)
         if unflatten is not None and "tree_unflatten" in own:
-            problem = _signature(cls, unflatten[1])
+            problem = _signature(cls, unflatten[1], evaluator)
             if problem is not None:
                 yield problem
             elif flatten is not None and names[0] == "tree_flatten":
@@ -204,7 +205,7 @@ def _missing(cls: PytreeClass, name: str) -> Problem:
 # -- tree_unflatten -----------------------------------------------------------------------------
 
 
-def _signature(cls: PytreeClass, method: Function) -> Problem | None:
+def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Problem | None:
     """A decorator that is missing, or parameters that are exchanged."""
     decorators = {(dotted(d) or "").rpartition(".")[2] for d in method.decorators}
     positional = method.positional
@@ -218,7 +219,9 @@ def _signature(cls: PytreeClass, method: Function) -> Problem | None:
             Proposal("Make it a classmethod", Applicability.SAFE, (Decorate(method.at, ("classmethod",)),)),
         )
     own = positional[1:] if "classmethod" in decorators else positional if "staticmethod" in decorators else []
-    if len(own) == 2 and own[0] in _CHILDREN and own[1] in _AUX:
+    if len(own) != 2:
+        return None
+    if (own[0] in _CHILDREN and own[1] in _AUX) or _unpacks_leaves(own[0], cls, method, evaluator):
         return _problem(
             cls,
             method,
@@ -228,6 +231,15 @@ def _signature(cls: PytreeClass, method: Function) -> Problem | None:
             _exchanged(method, own),
         )
     return None
+
+
+def _unpacks_leaves(name: str, cls: PytreeClass, method: Function, evaluator: Evaluator) -> bool:
+    """Whether a parameter is unpacked into variables that are named like the children, each of them."""
+    for statement in evaluator.calls.body_of(FunctionSymbol(cls.module, method)) or ():
+        match statement:
+            case Assign(targets=(Display() as target,), value=Name(id=unpacked)) if unpacked == name:
+                return bool(cls.explicit_leaves) and set(target_names(target)) == set(cls.explicit_leaves or ())
+    return False
 
 
 def _exchanged(method: Function, own: list[str]) -> Proposal:

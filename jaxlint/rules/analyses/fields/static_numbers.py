@@ -228,7 +228,8 @@ def _is_repeated(
     if isinstance(event, Construct) and field.name in ("depth", "level", "layer", "index"):
         return False  # a child of a tree
     words = field.name.lower().split("_")
-    is_moved = isinstance(value, FieldRead) and value.shifted and _COUNTING.isdisjoint(words)
+    is_counter = not (_COUNTING.isdisjoint(words) or _is_scaled(event, field))
+    is_moved = isinstance(value, FieldRead) and value.shifted and not is_counter
     is_size = _SIZES.search(field.name) is not None or not _RARELY.isdisjoint(words)
     if event.in_loop and not _is_of_another(event) and not (is_moved and is_size):
         return True
@@ -258,6 +259,12 @@ def _is_of_another(event: Construct | Replace | AssignAttribute) -> bool:
     if not isinstance(event, Replace) or event.base is None or event.rebinds or event.into_jit:
         return False
     return dotted(event.base) is not None
+
+
+def _is_scaled(event: Construct | Replace | AssignAttribute, field: Field) -> bool:
+    """Whether a copy has a multiple of the number: that of a counter is the width of a step, and not their number."""
+    value = None if isinstance(event, AssignAttribute) else event.call.keyword(field.name)
+    return isinstance(value, Binary) and value.op in ("*", "/", "//")
 
 
 def _grows(event: Construct | Replace | AssignAttribute) -> bool:
