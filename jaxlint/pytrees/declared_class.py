@@ -25,7 +25,7 @@ from jaxlint.pytrees.frameworks import (
 )
 from jaxlint.pytrees.frameworks.jax_dataclasses import ENFORCED
 from jaxlint.pytrees.frameworks.jax_register import DROPS_BY_NAME
-from jaxlint.pytrees.interpreted import TheClass
+from jaxlint.pytrees.interpreted import Env, TheClass, Undecided
 from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import Field, FieldLists, Kind, Placed, PytreeClass, Registration, merge_mro, truth
 from jaxlint.pytrees.neutral import NEUTRAL_DECORATORS, NEUTRAL_PACKAGES
@@ -37,17 +37,15 @@ from jaxlint.symbols.outline import (
 )
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
-    Attribute,
     Call,
-    Constant,
     Display,
     Expr,
-    Name,
     Subscript,
     dotted,
     is_none,
     without_call,
 )
+from jaxlint.syntax.names_read import names_inside
 
 
 class ModelParts(Protocol):
@@ -306,21 +304,29 @@ class DeclaredClass:
         return FieldLists(self._names(data), self._names(meta), names, data, meta, dropped)
 
     def _names(self, placed: Placed | None) -> tuple[str, ...] | None:
-        """The strings of a literal list or tuple, or the letters of a string, directly or through a constant."""
+        """The strings of a list, or the letters of a string, as far as running the expression tells."""
         if placed is None:
             return None
-        expr, module, scope = placed.expr, placed.module, placed.scope
-        if isinstance(expr, (Name, Attribute)):
-            symbol = self.model.resolver.resolve(expr, module, scope)
-            assignment = getattr(symbol, "assignment", None)
-            if assignment is None or assignment.value is None:
+        symbol = self.model.resolver.resolve(placed.expr, placed.module, placed.scope)
+        if isinstance(symbol, ValueSymbol) and symbol.scope and symbol.assignment.value is not None:
+            if symbol.module.outline.changes_in_place(symbol.name):
                 return None
-            expr = assignment.value
-        if isinstance(expr, Constant) and isinstance(expr.value, str):
-            return tuple(expr.value)
-        if isinstance(expr, Display) and all(isinstance(i, Constant) and i.kind == "str" for i in expr.items):
-            return tuple(i.value for i in expr.items if isinstance(i, Constant))
-        return None
+            placed = Placed(symbol.assignment.value, symbol.module, symbol.scope)
+        run = self.model.interpreter
+        run.start()
+        try:
+            found = run.value(placed.expr, self._itself(placed), placed.module, placed.scope)
+        except (Undecided, RecursionError):
+            return None
+        by_unsure = run.asked and self.unsure
+        is_known = isinstance(found, (list, tuple, dict, str)) and all(isinstance(name, str) for name in found)
+        return tuple(found) if is_known and not by_unsure else None
+
+    def _itself(self, placed: Placed) -> Env:
+        """The class by its name, for an expression that asks it for its fields."""
+        name = self.declaration.name
+        asks = placed.module is self.module and not self.unknown_base and name in names_inside(placed.expr)
+        return {name: self._decorated()} if asks else {}
 
 
 def by_call(call: Call, module: Module, guarded: bool) -> Registration:

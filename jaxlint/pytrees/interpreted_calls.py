@@ -365,7 +365,7 @@ def call_method(run: Run, method: Method, given: list[Value], keywords: dict[str
 
 _METHODS = frozenset(
     "append extend insert get setdefault pop keys values items update copy add startswith endswith lower upper strip"
-    " union difference".split()
+    " split union difference".split()
 )
 
 

@@ -377,7 +377,8 @@ class Interpreter:
             case FunctionSymbol() as function:
                 return self.closure_of(function)
             case ValueSymbol(module=home, scope=home_scope, name=name, assignment=assignment):
-                if not home_scope and assignment.value is not None:
+                grows = home.outline.changes_in_place(name)
+                if not home_scope and assignment.value is not None and not grows:
                     if self._is_object(assignment.value, home):
                         return Known(f"{home.name}.{name}", is_object=True)
                     return self.value(assignment.value, {}, home, home_scope)

@@ -12,7 +12,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import UNKNOWN
 from jaxlint.pytrees.frameworks.jax_register import DROPS_ALONE, DROPS_BY_NAME, READS_FIELDS, REFUSES_OVERLAP
-from jaxlint.pytrees.model import FieldLists, Placed, PytreeClass, Registration
+from jaxlint.pytrees.model import FieldLists, PytreeClass, Registration
 from jaxlint.pytrees.registration import ListProblems, fails_by_form, list_problems
 from jaxlint.pytrees.registrations import REGISTERING
 from jaxlint.rules.analyses.fixes.roles import list_for
@@ -20,7 +20,7 @@ from jaxlint.rules.analyses.instances.registering import classes_of_function, im
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Unit
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Constant, Display, Span
+from jaxlint.syntax.expressions import Binary, Constant, Display, Expr, Span, Starred
 from jaxlint.syntax.spelling import nearest
 
 _REASON = (
@@ -94,7 +94,8 @@ class RegisterDataclassFields(ClassRule, BodyRule):
 
     ## When not to use it
 
-    Lists that are computed are not looked at. jax 0.4.30 accepts all lists, and loses what is in none of them.
+    Lists that depend on more than constants and the fields of the class are not looked at. jax 0.4.30 accepts all
+    lists, and loses what is in none of them.
 
     ## References
 
@@ -191,10 +192,14 @@ class _Lists:
         placed = self.given[list_name]
         if placed is None or placed.module is not self.module:
             return self.registration.at
-        found = [i for i in _items(placed) if isinstance(i, Constant) and i.value == name]
-        if found:
-            return place_of(found[-1 if last else 0].at)
-        return place_of(placed.expr.at)
+        written = self._written(list_name, name)
+        return written[-1 if last else 0] if written else place_of(placed.expr.at)
+
+    def _written(self, list_name: str, name: str | None) -> list[Span]:
+        """Where a name is written in a list, or in one that it is put together of."""
+        placed = self.given[list_name]
+        items = _items(placed.expr) if placed is not None and placed.module is self.module else ()
+        return [place_of(i.at) for i in items if isinstance(i, Constant) and i.value == name]
 
     def _list_of(self, name: str) -> str:
         return "data_fields" if name in (self.lists.data or ()) else "meta_fields"
@@ -288,14 +293,21 @@ class _Lists:
         advice = f"write `{meant[0]}`" if len(meant) == 1 else way_out
         fix = self._removal(name, list_name, Applicability.SAFE) if not meant else None
         if len(meant) == 1:
-            change = Rewrite(at, f'"{meant[0]}"')
-            fix = Proposal(f"Write `{meant[0]}`", Applicability.UNSAFE, (change,))
+            fix = self._respelled(name, list_name, meant[0])
         return self._problem(at, f"{message}: it cannot be registered (ValueError); {way_out}", advice, fix=fix)
 
     def _removal(self, name: str, list_name: str, level: Applicability, last: bool = False) -> Proposal | None:
         """The fix that takes a name out of a list."""
-        change = Remove(self._at(list_name, name, last))
-        return Proposal(f"Remove `{name}` from {list_name}", level, (change,))
+        written = self._written(list_name, name)
+        change = Remove(written[-1 if last else 0]) if written else None
+        return None if change is None else Proposal(f"Remove `{name}` from {list_name}", level, (change,))
+
+    def _respelled(self, name: str, list_name: str, meant: str) -> Proposal | None:
+        """The fix that writes another name in the place of one."""
+        written = self._written(list_name, name)
+        if not written:
+            return None
+        return Proposal(f"Write `{meant}`", Applicability.UNSAFE, (Rewrite(written[0], f'"{meant}"'),))
 
     def _missing(self, names: list[str]) -> Problem:
         listed = ", ".join(f"`{name}`" for name in names)
@@ -374,9 +386,7 @@ class _Lists:
                 f" AttributeError; " + (f"did you mean `{close}`?" if close else f"remove `{name}`"),
                 f"write `{close}`" if close else f"remove `{name}`, or assign it in `__init__`",
                 "flattening reads each listed attribute from the instance",
-                Proposal(f"Write `{close}`", Applicability.UNSAFE, (Rewrite(self._at(list_name, name), f'"{close}"'),))
-                if close
-                else None,
+                self._respelled(name, list_name, close) if close else None,
             )
 
 
@@ -387,7 +397,7 @@ def _dropped_alone(
     target = evaluator.model.target
     accepted, by_name, reads_fields = map(target.holds, (DROPS_ALONE, DROPS_BY_NAME, READS_FIELDS))
     placed, module = lists.drop_given, registration.elsewhere or cls.module
-    given = {i.value for i in _items(placed) if isinstance(i, Constant)} if placed is not None else set()
+    given = {i.value for i in _items(placed.expr) if isinstance(i, Constant)} if placed is not None else set()
     names = [f.name for f in cls.fields if f.init and f.name in {*given, *(lists.dropped or ())}]
     if accepted or not names or not cls.fields_known:
         return
@@ -418,8 +428,15 @@ def _dropped_alone(
     )
 
 
-def _items(placed: Placed) -> tuple[object, ...]:
-    return placed.expr.items if isinstance(placed.expr, Display) else ()
+def _items(expr: Expr) -> Iterator[Expr]:
+    """What is written in a list, or in the lists that one is put together of."""
+    match expr:
+        case Display(items=items):
+            for item in items:
+                yield from _items(item.value) if isinstance(item, Starred) else (item,)
+        case Binary(op="+", left=left, right=right):
+            yield from _items(left)
+            yield from _items(right)
 
 
 def _attributes(cls: PytreeClass) -> set[str] | None:

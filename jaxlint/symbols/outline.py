@@ -291,3 +291,7 @@ class Outline(msgspec.Struct, array_like=True, gc=False):
     def function_of(self, scope: str) -> Function | None:
         """The function whose variables a scope holds, by the qualified name of that; None for other scopes."""
         return self.functions.get(scope.removesuffix(".<locals>"))
+
+    def changes_in_place(self, name: str) -> bool:
+        """Whether what a variable or an attribute of that name holds is changed somewhere (`x.append(v)`)."""
+        return any(name in unit.mutations for unit in self.units)
