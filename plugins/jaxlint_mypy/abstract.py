@@ -31,14 +31,14 @@ from jaxlint_mypy.parameters import ANY, Parameters, field_type, with_keyword
 
 def hide_abstract(definition: ClassDef, cls: PytreeClass) -> None:
     """`x: eqx.AbstractVar[T]` declares no field: mypy would make it a parameter, ahead of those of the subclass."""
-    if not cls.fields_known:
-        return
     declared = {member.name for member in cls.members}
     constructed = _set_by_constructor(cls)
     for statement in definition.defs.body:
         target = statement.lvalues[0] if isinstance(statement, AssignmentStmt) else None
         variable = target.node if isinstance(target, NameExpr) else None
         if not isinstance(statement, AssignmentStmt) or not isinstance(variable, Var) or statement.type is None:
+            continue
+        if not (cls.fields_known or variable.is_classvar):  # a metaclass of the user's may do otherwise
             continue
         if _says_abstract(statement) and variable.name not in declared:
             variable.is_classvar = False  # `if TYPE_CHECKING: from typing import ClassVar as AbstractVar`

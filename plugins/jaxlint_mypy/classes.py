@@ -135,6 +135,23 @@ class ClassTeller:
                     written = _written(self.front.tree(info.module_name))
                 node.is_property = node.is_settable_property = name in written
 
+    def transform_seen(self, ctx: ClassDefContext) -> bool:
+        """A class of which a decorator of the user's makes a dataclass, in words that mypy understands.
+
+        What inherits from a frozen dataclass can only be frozen, where nothing else is known of the decorator.
+        """
+        cls, spec = self.front.class_of(ctx.cls.info), find_dataclass_transform_spec(ctx.reason)
+        if cls is not None and spec is not None and cls.unknown_decorator and cls.frozen is True:
+            spec = DataclassTransformSpec(
+                eq_default=spec.eq_default,
+                order_default=spec.order_default,
+                kw_only_default=spec.kw_only_default,
+                field_specifiers=spec.field_specifiers,
+                frozen_default=True,
+            )
+            return DataclassTransformer(ctx.cls, ctx.reason, spec, ctx.api).transform()
+        return as_mypy_does(ctx)
+
     def transform_plain(self, ctx: ClassDefContext) -> bool:
         """A class of which mypy makes a plain dataclass, and which may be one of a framework."""
         info = ctx.cls.info

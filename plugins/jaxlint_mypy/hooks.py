@@ -21,6 +21,7 @@ from mypy.plugin import (
     ReportConfigContext,
     SemanticAnalyzerPluginInterface,
 )
+from mypy.semanal_shared import find_dataclass_transform_spec
 from mypy.types import CallableType, FunctionLike, Instance, Type, TypeVarType, get_proper_type
 
 import jaxlint
@@ -32,6 +33,7 @@ from jaxlint.symbols.outline import MUTATING
 from jaxlint_mypy.abstract import of_copy, of_replace
 from jaxlint_mypy.classes import ClassTeller
 from jaxlint_mypy.displays import Displays
+from jaxlint_mypy.enumerations import is_enumeration, of_item
 from jaxlint_mypy.events import EventFeeder, held_by
 from jaxlint_mypy.fields import FIELD_NAMES, default_type, with_keywords
 from jaxlint_mypy.focused import is_known_package
@@ -40,6 +42,7 @@ from jaxlint_mypy.given import calls_lambdas, of_calling
 from jaxlint_mypy.internals import class_statement, classes_of, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.methods import without_others
+from jaxlint_mypy.names import COMPARING, CONTAINERS, HASHERS, HASHING, INDEXED, RESIZING, SEARCHING, SET_BY_NAME
 from jaxlint_mypy.parameters import ANY, with_asked
 from jaxlint_mypy.report import report
 from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_tree_at
@@ -56,60 +59,11 @@ _DECORATORS = frozenset(n.rpartition(".")[2] for n, f in BY_DECORATOR.items() if
 #: The names of methods that `MethodMaker` shows.
 GENERATED = frozenset({"replace", "tree_replace"})
 _SIGNATURES = (".replace", ".tree_replace", ".create", ".apply_gradients")
-_CONTAINERS = frozenset(
-    {
-        "builtins.list",
-        "builtins.dict",
-        "builtins.set",
-        "collections.deque",
-        "collections.OrderedDict",
-        "collections.defaultdict",
-        "numpy.ndarray",
-        "typing.MutableMapping",
-        "typing.MutableSequence",
-        "typing.MutableSet",
-    }
-)
-_INDEXED = "jax._src.basearray._IndexUpdateRef"
-#: Constructors that hash what they are given.
-_HASHERS = {
-    "builtins.set": "to be a member of a set",
-    "builtins.frozenset": "to be a member of a set",
-    "builtins.dict": "to be a key of a dict",
-}
-_SET_BY_NAME = {"builtins.setattr": "setattr", "builtins.delattr": "delete"}
-#: Methods that change the number of items.
-_RESIZING = frozenset({"append", "extend", "insert", "remove", "pop", "clear"})
-#: The operators of the methods that compare.
-_COMPARING = {"__eq__": "==", "__ne__": "!="}
-#: Methods that hash what they are given: how they change the container, and how to say it.
-_HASHING = {
-    **{
-        f"{owner}.{method}": (how, "to be a key of a dict")
-        for owner in ("builtins.dict", "collections.defaultdict", "collections.OrderedDict")
-        for method, how in (
-            ("__setitem__", "item"),
-            ("__getitem__", "read"),
-            ("get", "get"),
-            ("setdefault", "setdefault"),
-            ("pop", "pop"),
-        )
-    },
-    "builtins.set.add": ("add", "to be a member of a set"),
-    "builtins.set.discard": ("discard", "to be a member of a set"),
-    "builtins.set.remove": ("remove", "to be a member of a set"),
-}
-#: Methods that compare what they are given with what is there. What is said of `in` mypy drops.
-_SEARCHING = frozenset(
-    f"{owner}.{name}"
-    for owner in ("builtins.list", "builtins.tuple", "typing.Sequence", "collections.deque")
-    for name in ("index", "count", "remove")
-)
 #: Where there are no bases of pytree classes, but for named tuples.
 _BARE = sys.stdlib_module_names
 #: Packages that hold nothing which is asked for here, but for these functions.
 _OF_OTHERS = frozenset({"builtins", "typing", "collections", "functools", "itertools", "math", "re", "os", "abc"})
-_OF_STANDARD = frozenset({"builtins.hash", *_HASHERS, *_SET_BY_NAME})
+_OF_STANDARD = frozenset({"builtins.hash", *HASHERS, *SET_BY_NAME})
 _ABOUT_FUNCTIONS = frozenset({"function", "function_signature"})
 _REPLACING = frozenset({"dataclasses.replace", "copy.replace"})
 _SUBCLASSED = "__init_subclass__"
@@ -199,7 +153,12 @@ class Hooks:
         """After the main pass: the generated methods."""
         if fullname == "dataclasses.dataclass":  # frameworks say so under `TYPE_CHECKING`, or leave it to the user
             return partial(self._on_class, self.classes.transform_plain)
-        return partial(self._on_class, self.classes.transform) if self._is_maker(fullname) else None
+        if self._is_maker(fullname):
+            return partial(self._on_class, self.classes.transform)
+        found = self._plugin.lookup_fully_qualified(fullname)
+        if found is None or find_dataclass_transform_spec(found.node) is None:
+            return None
+        return partial(self._on_class, self.classes.transform_seen)
 
     def _is_maker(self, fullname: str) -> bool:
         """Whether a decorator makes a pytree dataclass, or is a variable or unknown, so that it may."""
@@ -338,28 +297,28 @@ class Hooks:
             return self._subclassed
         if fullname == COMPILED_CALL:
             return partial(of_compiled, self.front)
-        if owner == _INDEXED:
+        if owner == INDEXED:
             update = partial(self._method_update, f"at.{name}")
             return partial(self._on_method, update) if name in AT_METHODS - {"get"} else None
         if owner in ARRAYS and name == "__setitem__":
             return partial(self._on_method, self.items.assign)
         if fullname == "builtins.object.__setattr__":
             return partial(self._on_method, self.types_only.bypassed)
-        if fullname in _HASHING:
-            return partial(self._hash, *_HASHING[fullname])
+        if fullname in HASHING:
+            return partial(self._hash, *HASHING[fullname])
         if fullname == "builtins.list.__getitem__":
             return self.items.read
-        if fullname in _SEARCHING:
+        if fullname in SEARCHING:
             return partial(self._on_method, partial(self._search, name))
-        if owner in _CONTAINERS:
+        if owner in CONTAINERS:
             how = "item" if name in ("__setitem__", "__delitem__") else name
             if how != "item" and name not in MUTATING:
                 return None
             return partial(self._on_method, partial(self._mutate, how))
-        if name in _COMPARING:
+        if name in COMPARING:
             if self.front.class_named(owner) is None:
                 return None
-            return partial(self._on_method, partial(self.types_only.compared, operator=_COMPARING[name]))
+            return partial(self._on_method, partial(self.types_only.compared, operator=COMPARING[name]))
         is_setter = name == "__setattr__"
         cls = None if name.startswith("__") and not is_setter else self.front.class_named(owner)
         if cls is None or not cls.is_pytree:
@@ -380,7 +339,7 @@ class Hooks:
     def _mutate(self, how: str, ctx: MethodContext) -> None:
         self.feeder.mutate(ctx, how)
         held = held_by(ctx.context)
-        if isinstance(held, MemberExpr) and how in _RESIZING:
+        if isinstance(held, MemberExpr) and how in RESIZING:
             self.types_only.mutated(ctx, held)
 
     def _hash(self, how: str, what: str, ctx: MethodContext) -> Type:
@@ -408,10 +367,10 @@ class Hooks:
     def _function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname == "builtins.hash":
             return partial(self._on_function, lambda ctx: self.types_only.hashed(ctx, "`hash`"))
-        if fullname in _HASHERS:
-            return partial(self._on_function, partial(self._make_hashed, _HASHERS[fullname]))
-        if fullname in _SET_BY_NAME:
-            return partial(self._on_function, partial(self._set_by_name, _SET_BY_NAME[fullname]))
+        if fullname in HASHERS:
+            return partial(self._on_function, partial(self._make_hashed, HASHERS[fullname]))
+        if fullname in SET_BY_NAME:
+            return partial(self._on_function, partial(self._set_by_name, SET_BY_NAME[fullname]))
         name = self.front.canonical(fullname)
         if name in REPLACE_FUNCTIONS or name in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS.get(name, 0)
@@ -472,8 +431,12 @@ class Hooks:
         return self._on_attribute if is_telling else None
 
     def class_attribute(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
-        """Generated methods that are taken from a class."""
-        return self._on_generated if fullname.rpartition(".")[2] in GENERATED else None
+        """Generated methods that are taken from a class, and the items of an enumeration of equinox."""
+        owner, _, name = fullname.rpartition(".")
+        if name in GENERATED:
+            return self._on_generated
+        info = self.front.info(owner)
+        return of_item if info is not None and is_enumeration(info) else None
 
     def _on_generated(self, ctx: AttributeContext) -> Type:
         """`x.replace` in the code; where protocols are compared mypy asks about no place in it."""
