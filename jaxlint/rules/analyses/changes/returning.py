@@ -10,6 +10,7 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place
 from jaxlint.project.modules import Module
+from jaxlint.rules.analyses.instances.callers_in_loops import compiled_names
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Display, Expr, Name, Span, last_name
 from jaxlint.syntax.statements import Body, Return, assigned_names, walk
@@ -77,11 +78,6 @@ def _set_attributes(module: Module) -> tuple[str, ...]:
     """The attributes that methods of a module assign: those of frozen instances are not among them."""
     functions = module.outline.functions.values()
     return tuple(sorted({one.attr for function in functions for one in function.self_assignments}))
-
-
-def compiled_names(name: str, module: Module) -> list[str]:
-    """The variables of a module that are given the compiled function: `fast = jax.jit(name)`."""
-    return re.findall(rf"^[ \t]*(\w+)[ \t]*=[ \t]*[\w.]+\([ \t]*{re.escape(name)}\b", module.source.text, re.MULTILINE)
 
 
 def _may_return(function: Function, module: Module, evaluator: Evaluator) -> bool:

@@ -145,8 +145,8 @@ def numbers_moved(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber
             continue
         if any(applied.transform.kind is Kind.JIT for applied in moved.applied):
             is_scheduled = plain(evaluator.promises.field(field, moved.cls)) != Scalar("int")
-            at = moved.copy.at
-            yield StaticNumber(at, moved.cls, field, _CHANGES, Confidence.HIGH, is_scheduled=is_scheduled)
+            at, cls = moved.copy.at, moved.cls
+            yield StaticNumber(at, cls, field, _CHANGES, Confidence.HIGH, False, is_scheduled, moved.in_loop)
 
 
 def is_seldom(number: StaticNumber, code: CodeRead) -> bool:

@@ -18,6 +18,7 @@ from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.fields.moving import binds, is_straight, may_move, moving
+from jaxlint.rules.analyses.instances.callers_in_loops import is_repeated
 from jaxlint.rules.analyses.instances.origins import given_by
 from jaxlint.symbols.outline import Function, Parameter, names_by_position
 from jaxlint.syntax.expressions import (
@@ -36,14 +37,18 @@ from jaxlint.syntax.statements import (
     Assign,
     Body,
     For,
+    Return,
     Statement,
     While,
     all_parts,
+    assigned_names,
+    bound_names,
     bound_once,
     has_variable,
     looked_up,
     own_parts,
     parts,
+    target_names,
     walk,
 )
 
@@ -57,6 +62,10 @@ SCALING = MOVING - {"+", "-"}
 _UPDATING = frozenset({"tree_at", "replace"})
 #: What transforms the function that takes a variable, and what that holds.
 _Taken = tuple[tuple[Applied, ...], Value]
+#: A variable or a path of attributes, and a call that makes a copy of what it holds.
+_Copied = tuple[str, Call]
+#: A body that runs again and again, and the copies that it binds.
+_Turn = tuple[Body, list[_Copied]]
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -66,6 +75,8 @@ class Moved(msgspec.Struct, frozen=True):
     applied: tuple[Applied, ...]
     cls: PytreeClass
     field: str
+    #: Whether the loop stands in the same body, and not where the function is called.
+    in_loop: bool
 
 
 def moved_at_each_turn(
@@ -73,18 +84,20 @@ def moved_at_each_turn(
 ) -> Iterator[Moved]:
     """The fields whose number each turn of a loop moves, in an instance that it passes to a transformed function.
 
-    The variable is bound to a copy of what it holds, at every turn: by a constructor, `replace` or `tree_at`, or by a
-    method or function that does nothing but return such a copy. With `sets`, a copy counts, too, that is given a number
-    which is another one in each turn, whatever it was before.
+    The variable, or the attribute of an object, is bound to a copy of what it holds, at every turn: by a constructor,
+    `replace` or `tree_at`, or by a method or function that does nothing but return such a copy. What a function does to
+    an attribute of what it is given counts, too, if a loop calls it with the same object at each turn. With `sets`, a
+    copy counts that is given a number which is another one in each turn, whatever it was before.
     """
     crosses = {id(e.at): e for e in code.events if isinstance(e, Cross)}
-    for loop in (s for s in code.statements if isinstance(s, (For, While))) if crosses else ():
-        once = bound_once(loop.body)
-        copied = [(n, step) for s in loop.body for n, call in _rebound(s) for step in _in_steps(call, n, once)]
-        taking = _passed(loop, copied, crosses) if copied else {}
+    turns: list[_Turn] | None = code.shared.get(Moved)
+    if turns is None:
+        turns = code.shared[Moved] = list(_turns(code, evaluator)) if crosses else []
+    for turn, copied in turns:
+        taking = _passed(turn, copied, crosses)
         updated = {name for name, call in copied if sets and last_name(call.func) in _UPDATING}
         if updated:
-            taking = _said(loop, updated, code, evaluator) | taking
+            taking = _said(turn, updated, code, evaluator) | taking
         for name, copy in copied:
             applied, value = taking.get(name, ((), UNKNOWN))
             held = plain(value)
@@ -95,14 +108,67 @@ def moved_at_each_turn(
                     *(copies.set_in_turn(copy, name, code) if sets else ()),
                 }
                 for field in sorted(fields):
-                    yield Moved(copy, applied, held.cls, field)
+                    yield Moved(copy, applied, held.cls, field, turn is not code.body)
 
 
-def _rebound(statement: Statement) -> Iterator[tuple[str, Call]]:
-    """The variable that a statement binds to what a call gives, and nothing else."""
-    match statement:
-        case Assign(targets=(Name(id=name),), value=Call() as call):
-            yield name, call
+def _turns(code: CodeRead, evaluator: Evaluator) -> Iterator[_Turn]:
+    """The bodies that run again and again, those of loops and that of the function, with the copies that they bind."""
+    for loop in (s for s in code.statements if isinstance(s, (For, While))):
+        copied = [(path, call) for path, call in _copied(loop.body) if _is_kept(path, loop)]
+        if copied:
+            yield loop.body, copied
+    function = code.function
+    if function is None or not [s for s in code.body if type(s) is Assign and type(s.targets[0]) is Attribute]:
+        return
+    always = tuple(_before_returns(code.body))
+    copied = [(path, c) for path, c in _copied(always) if "." in path and not _is_renewed(path, code.body)]
+    for given in function.parameters if copied else ():
+        held = [(path, call) for path, call in copied if path.startswith(f"{given.name}.")]
+        if held and given.name not in assigned_names(code.body):
+            if is_repeated(function, given.name, code.place.module, evaluator):
+                yield code.body, held
+
+
+def _before_returns(body: Body) -> Iterator[Statement]:
+    """The statements of a body that always run."""
+    for statement in body:
+        if any(isinstance(inner, Return) for inner in walk((statement,), nested=False)):
+            return
+        yield statement
+
+
+def _copied(body: Body) -> Iterator[_Copied]:
+    """What some statements bind to what a call gives, and nothing else, with the calls that make a copy of it."""
+    once = None
+    for statement in body:
+        match statement:
+            case Assign(targets=(Name() | Attribute() as target,), value=Call() as call):
+                path = target.id if type(target) is Name else dotted(target)
+                once = bound_once(body) if once is None else once
+                if path is not None:
+                    yield from ((path, step) for step in _in_steps(call, path, once))
+
+
+def _is_renewed(path: str, turn: Body) -> bool:
+    """Whether a turn binds a path to what has nothing to do with what it held before."""
+    statements, names, before = list(walk(turn, nested=False)), {path}, 0
+    while len(names) > before:  # a turn may go on with what the one before has left
+        before = len(names)
+        for statement in statements:
+            if any(dotted(part) in names for part in own_parts(statement)):
+                names.update(bound_names(statement))
+    values = (s.value for s in statements if isinstance(s, Assign) and path in map(dotted, s.targets))
+    return not all(any(dotted(part) in names for part in parts(value)) for value in values)
+
+
+def _is_kept(path: str, loop: For | While) -> bool:
+    """Whether the turns of a loop share what a path begins with, or the variable that it is."""
+    root = path.partition(".")[0]
+    if _is_renewed(path, loop.body):
+        return False
+    if root == path:
+        return not isinstance(loop, For) or root not in target_names(loop.target)
+    return root not in assigned_names((loop,))
 
 
 def _in_steps(call: Call, name: str, once: Mapping[str, Expr]) -> Iterator[Call]:
@@ -120,7 +186,7 @@ def _in_steps(call: Call, name: str, once: Mapping[str, Expr]) -> Iterator[Call]
             yield from steps
             yield _with_operand(call, operand, Name(operand.at, name))
             return
-    if has_variable(call, name):
+    if has_variable(call, name.partition(".")[0]) and any(dotted(part) == name for part in parts(call)):
         yield call
 
 
@@ -131,37 +197,39 @@ def _with_operand(call: Call, operand: Expr, given: Expr) -> Call:
     return replace(call, args=tuple(replace(a, value=given) if a.value is operand else a for a in call.args))
 
 
-def _passed(loop: For | While, copied: Sequence[tuple[str, Call]], crosses: dict[int, Cross]) -> dict[str, _Taken]:
-    """What transforms the functions that a loop passes some variables to, and what these hold."""
+def _passed(turn: Body, copied: Sequence[_Copied], crosses: dict[int, Cross]) -> dict[str, _Taken]:
+    """What transforms the functions that a turn passes some variables to, and what these hold."""
     found: dict[str, _Taken] = {}
     names = {name for name, _ in copied}
-    calls = [part for s in walk(loop.body, nested=False) for part in own_parts(s) if isinstance(part, Call)]
+    calls = [part for s in walk(turn, nested=False) for part in own_parts(s) if isinstance(part, Call)]
     for call in (*calls, *(step for _, step in copied)):
         for argument in call.args:
             cross = crosses.get(id(argument.at))
-            if cross is not None and isinstance(argument.value, Name) and argument.value.id in names:
-                found.setdefault(argument.value.id, (cross.applied, cross.value))
+            path = None if cross is None else dotted(argument.value)
+            if cross is not None and path is not None and path in names:
+                found.setdefault(path, (cross.applied, cross.value))
     return found
 
 
-def _said(loop: For | While, names: set[str], code: CodeRead, evaluator: Evaluator) -> dict[str, _Taken]:
+def _said(turn: Body, names: set[str], code: CodeRead, evaluator: Evaluator) -> dict[str, _Taken]:
     """The same of variables of which nothing is known, as of what a training step returns: what the step says it takes.
 
     Only decorators count: who calls a function by its name may call what is not transformed.
     """
     found: dict[str, _Taken] = {}
     resolver = evaluator.model.resolver
-    for call in (part for s in walk(loop.body, nested=False) for part in own_parts(s) if isinstance(part, Call)):
-        if names.isdisjoint(value.id for value in call.positional if isinstance(value, Name)):
+    for call in (part for s in walk(turn, nested=False) for part in own_parts(s) if isinstance(part, Call)):
+        if names.isdisjoint(filter(None, map(dotted, call.positional))):
             continue
         symbol = resolver.follow(resolver.resolve(call.func, code.place.module, code.scope))
         if isinstance(symbol, FunctionSymbol):
             applied = evaluator.calls.transformed.decorating(symbol.declaration, symbol.module)
             given = call.given_to(names_by_position(symbol.declaration.parameters)) if applied else {}
             for parameter, value in given.items():
-                if isinstance(value, Name) and value.id in names:
+                path = dotted(value)
+                if path is not None and path in names:
                     held = evaluator.own_parameter(symbol.declaration, parameter, symbol.module)
-                    found.setdefault(value.id, (applied, held))
+                    found.setdefault(path, (applied, held))
     return found
 
 
@@ -201,10 +269,10 @@ class Copies:
             yield from sorted(set.intersection(*returned) if returned else ())
 
     def _is_number(self, expr: Expr, code: CodeRead) -> bool:
-        """Whether an expression certainly is a number: written out, or a variable that is said to hold one."""
+        """Whether an expression certainly is a number: written out, or what is said to be one."""
         if is_number(expr):
             return True
-        return isinstance(expr, Name) and _is_scalar(value_at(expr, code, self.evaluator))
+        return isinstance(expr, (Name, Attribute)) and _is_scalar(value_at(expr, code, self.evaluator))
 
     def set_in_turn(self, copy: Call, name: str, code: CodeRead) -> Iterator[str]:
         """The fields that such a copy is given another number for in each turn of the loop around."""
@@ -293,7 +361,7 @@ class Copies:
         """What stands for numbers in some expressions: fields of the instance, and constants of a module."""
         for part in (part for expr in exprs for part in parts(expr)):
             match part:
-                case Attribute(value=Name(id=held), attr=attr) if held == base:
+                case Attribute(value=held, attr=attr) if dotted(held) == base:
                     field = self.cls.field(attr)
                     if field is None or not _is_scalar(self.evaluator.promises.field(field, self.cls)):
                         continue
