@@ -66,9 +66,9 @@ class Texts:
 
 
 class Group:
-    """The `files` that have the same settings; `others` are only looked at.
+    """The `files` below a `folder` that have the same settings; `others` are only looked at.
 
-    With `is_named`, the files are checked as if they were named on the command line: the other modules of their
+    Without a folder, the files are checked as if they were named on the command line: the other modules of their
     packages are looked at as well.
     """
 
@@ -79,7 +79,7 @@ class Group:
         others: Iterable[str],
         texts: Texts,
         *,
-        is_named: bool,
+        folder: str | None,
         cache: Cache | None,
     ) -> None:
         self.settings = settings
@@ -88,9 +88,9 @@ class Group:
         self._texts = texts
         self._order = sorted(files)
         self._large = texts.too_large([*files, *others])
-        project = make_project(files, settings, ChainMap(texts.open, self._large))
+        project = make_project(files, settings, ChainMap(texts.open, self._large), () if folder is None else (folder,))
         project.store = None if cache is None else FactsStore(open_packs(cache.places()))
-        neighbours = [m.path for m in package_neighbours(files, project)] if is_named else []
+        neighbours = [m.path for m in package_neighbours(files, project)] if folder is None else []
         self._neighbours = list(dict.fromkeys([*neighbours, *sorted(others)]))
         self._project: Project = project
         self._checker: Checker | None = None
@@ -349,7 +349,7 @@ class Tree:
                 own,
                 set(files).difference(own) if len(groups) > 1 else (),
                 texts,
-                is_named=is_named,
+                folder=None if is_named else path,
                 cache=cache,
             )
             for settings, own in groups

@@ -40,9 +40,16 @@ def make_checker(project: Project, settings: Settings) -> Checker:
 
 
 def make_project(
-    files: Sequence[str], settings: Settings, texts: Mapping[str, Source | Unreadable] | None = None
+    files: Sequence[str],
+    settings: Settings,
+    texts: Mapping[str, Source | Unreadable] | None = None,
+    asked: Iterable[str] = (),
 ) -> Project:
-    """The project that the files belong to: their package roots, the configured roots, the environment."""
+    """The project that the files belong to: their package roots, the configured roots, the environment.
+
+    What was `asked` to be checked is a root as well if it is a folder and no package: in a tree without a project file,
+    nothing else tells that imports start there.
+    """
     python = in_use(settings.python)
     project = Project(settings.src, site_packages(python) if python else (), texts)
     by_folder: dict[str, str] = {}
@@ -50,7 +57,9 @@ def make_project(
         folder = os.path.dirname(path)
         if folder not in by_folder and not os.path.isdir(path):
             by_folder[folder] = path
+    folders = {os.path.abspath(path) for path in asked if os.path.isdir(path)}
     roots = {project.package_root(path) for path in by_folder.values()}
+    roots |= {folder for folder in folders if project.package_root(os.path.join(folder, "module.py")) == folder}
     project.roots = tuple(dict.fromkeys([*project.roots, *sorted(roots)]))
     return project
 
@@ -168,7 +177,7 @@ def check_paths(
         with Storage(cache, facts, jobs) as storage:
             for group, own in groups:
                 others = set(files).difference(own) if len(groups) > 1 else ()
-                project = make_project(own, group)
+                project = make_project(own, group, asked=paths)
                 project.store = storage.store_for(own)
                 neighbours = package_neighbours(own, project) if _names_files(paths) else []
                 neighbours += [project.add_file(path) for path in sorted(others)]

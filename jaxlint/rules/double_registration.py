@@ -11,7 +11,7 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.pytrees.registration import Clash, registration_clash
 from jaxlint.pytrees.registrations import REGISTERING
-from jaxlint.rules.analyses.instances.registering import imported_classes
+from jaxlint.rules.analyses.instances.registering import imported_classes, may_be_overtaken
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 
 
@@ -93,7 +93,7 @@ class DoubleRegistration(ClassRule, BodyRule):
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what registers the class, in the order in which it happens."""
         clash = registration_clash(cls, evaluator.model.target)
-        if clash is not None:
+        if clash is not None and not may_be_overtaken(cls, evaluator):
             yield _refused(cls, clash)
             return
         for registration in cls.registrations:

@@ -25,7 +25,7 @@ from jaxlint.rules.analyses.fields.counting_inside import Counting, keeps_inside
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fields.moved_attributes import moved_by, stepped_in_loop
 from jaxlint.rules.analyses.fields.stepped import Copies, Moved, moved_at_each_turn, selected
-from jaxlint.rules.analyses.under_trace.inside_loops import runs_in_loops_alone
+from jaxlint.rules.analyses.under_trace.inside_loops import may_count_arrays
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -120,7 +120,7 @@ class FilteredScalar(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body counts up, unless it is that of a function which only runs where numbers are arrays."""
         problems = list(self._counted_in(code, evaluator))
-        if problems and not _runs_in_loops_alone(code, evaluator):
+        if problems and not _may_count_arrays(code, evaluator):
             yield from problems
 
     def _counted_in(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
@@ -207,10 +207,10 @@ def _functions_of(code: CodeRead) -> tuple[Function, ...]:
     return code.place.functions if code.function is None else (*code.place.functions, code.function)
 
 
-def _runs_in_loops_alone(code: CodeRead, evaluator: Evaluator) -> bool:
+def _may_count_arrays(code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether the function that equinox compiles, here or around a body, only runs in loops and branches of jax."""
     compiled = [one for one in _functions_of(code) if _is_compiled(replace(code.place, functions=(one,)), EQUINOX.id)]
-    return any(runs_in_loops_alone(one, code.place.module, evaluator) for one in compiled)
+    return any(may_count_arrays(one, code.place.module, code.place.owner, evaluator) for one in compiled)
 
 
 def _methods_called(code: CodeRead) -> Iterator[tuple[Call, PytreeClass, FunctionSymbol]]:

@@ -11,6 +11,7 @@ from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.pytrees.markers import Marker, static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fixes.roles import drop_marker, move_to_meta, remark
+from jaxlint.rules.analyses.instances.registering import may_be_overtaken
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.rules.static_array_field import holds_array
 from jaxlint.syntax.expressions import Call, Span
@@ -95,6 +96,8 @@ class ForeignStaticMarker(ClassRule):
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the leaves that are marked static."""
         if cls.registered is not True or cls.unknown_decorator or cls.framework.unflatten is Unflatten.CUSTOM:
+            return
+        if may_be_overtaken(cls, evaluator):
             return
         for field in cls.fields:
             if field.role is not Role.LEAF or _said_at_base(field, cls):

@@ -602,6 +602,18 @@ def test_namespace_packages(tmp_path: Path) -> None:
     )
 
 
+def test_namespace_packages_below_the_folder_that_is_checked(tmp_path: Path) -> None:
+    """There is no project file: imports start where the user lets jaxlint look, unless that is a package itself."""
+    files = {
+        "src/model/states.py": STATE,
+        "src/use.py": "from src.model.states import State" + textwrap.dedent(STEP),
+        "scripts/run.py": "import src.model.states as m\nState = m.State" + textwrap.dedent(STEP),
+    }
+    check(tmp_path / "tree", files)
+    package = {"__init__.py": "", "model/__init__.py": "", "model/states.py": STATE}
+    check(tmp_path / "package", package | {"use.py": USE.replace("lib", "model").replace("  # JAX401", "")})
+
+
 @pytest.mark.parametrize("beside", ["wide-1.0.dist-info/METADATA", "wide.egg-info/PKG-INFO"])
 def test_namespace_package_of_an_unpacked_wheel(tmp_path: Path, beside: str) -> None:
     """There is no project file: what an installer writes beside the package says where imports begin."""

@@ -44,5 +44,16 @@ def classes_of_function(code: CodeRead, evaluator: Evaluator) -> list[PytreeClas
     return [cls for cls in found if cls is not None]
 
 
+def may_be_overtaken(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether what registers a class first does so late in a script, and finds that something else has done it.
+
+    chex registers a class of `__main__` when its first instance is made, and leaves it as it is if it is registered
+    by then (chex 0.1.92). A script is what nobody imports, and no part of a package.
+    """
+    late = [registration.framework.registers_late for registration in cls.registrations]
+    is_overtaken = late[:1] == [True] and not all(late)
+    return is_overtaken and "." not in cls.module.name and not evaluator.model.importers(cls.module)
+
+
 def _registers(call: Call) -> bool:
     return last_name(call.func) in REGISTERING

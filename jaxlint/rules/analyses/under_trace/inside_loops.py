@@ -1,4 +1,4 @@
-"""Whether a function only runs inside of loops and branches of jax, where what was a Python number is an array."""
+"""Whether a function only runs where what was a Python number is an array: inside of loops and branches of jax."""
 
 from __future__ import annotations
 
@@ -9,18 +9,26 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import calls_in
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, Expr, Lambda, Name, last_name
-from jaxlint.syntax.statements import Body, FunctionDefinition, all_parts, parts, walk
+from jaxlint.syntax.expressions import Argument, Call, Expr, Lambda, Name, last_name
+from jaxlint.syntax.statements import Assign, Body, FunctionDefinition, all_parts, parts, target_names, walk
 
 _RUNNING = frozenset(
     name.rpartition(".")[2] for name, one in TRANSFORMS.items() if one.runs and one.kind in (Kind.LOOP, Kind.BRANCH)
 )
+#: Functions that map over leaves, and those that choose between arrays.
+_MAPS = frozenset({"map", "tree_map"})
+_CHOICES = frozenset({"where", "select"})
 
 
-def runs_in_loops_alone(function: Function, module: Module, evaluator: Evaluator) -> bool:
-    """Whether it is called, and each call of its name stands in a function that a loop or a branch is given."""
+def may_count_arrays(function: Function, module: Module, owner: PytreeClass | None, evaluator: Evaluator) -> bool:
+    """Whether each call of a function that is seen makes arrays of the numbers that it hands on.
+
+    It stands in a function that a loop or a branch is given, or its caller chooses leaf by leaf between what it returns
+    and something else, as environments do that begin again. A base of the class may do so where none is seen.
+    """
     written = re.compile(rf"\b{re.escape(function.name)}\s*\(")
     is_called = False
     for home in (module, *evaluator.model.importers(module)):
@@ -30,10 +38,24 @@ def runs_in_loops_alone(function: Function, module: Module, evaluator: Evaluator
             if last_name(call.func) != function.name:
                 continue
             body = None if caller is None else evaluator.calls.body_of(FunctionSymbol(home, caller))
-            if body is None or not any(part is call for part in _run_by_loops(body)):
+            if body is None or not (_is_chosen(call, body) or any(part is call for part in _run_by_loops(body))):
                 return False
             is_called = True
-    return is_called
+    bases = () if owner is None else owner.mro[1:]
+    return is_called or any(function.name in base.symbol.declaration.methods for base in bases)
+
+
+def _is_chosen(call: Call, body: Body) -> bool:
+    """Whether what a call returns goes through a map over leaves that chooses: `where(done, fresh, stepped)`."""
+    bound = (s.targets for s in walk(body) if isinstance(s, Assign) and s.value is call)
+    names = {name for targets in bound for target in targets for name in target_names(target)}
+    for part in all_parts(body):
+        match part:
+            case Call(args=(Argument(value=Lambda(body=chosen)), *trees)) if last_name(part.func) in _MAPS:
+                is_choice = any(isinstance(p, Call) and last_name(p.func) in _CHOICES for p in parts(chosen))
+                if is_choice and any(isinstance(a.value, Name) and a.value.id in names for a in trees):
+                    return True
+    return False
 
 
 def _run_by_loops(body: Body) -> Iterator[Expr]:
