@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -224,6 +225,8 @@ def _declared(
         return  # or a tuple of some, whatever the annotation says
     if isinstance(plain(value), Array) and _is_assigned_numbers(field, cls, evaluator):
         return
+    if sure is not None and _is_called(field, cls):
+        return
     if sure is None and holds_module(value, evaluator):
         yield _module_problem(at, cls, field, make_leaf(field, cls, module, evaluator.model))
     if sure is not None:
@@ -234,6 +237,11 @@ def _declared(
 def _is_called_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether the annotation of a field says that it is a Python number, as it may of an array of one element."""
     return field.annotation is not None and is_one_number(evaluator.annotations.read(field.annotation, cls))
+
+
+def _is_called(field: Field, cls: PytreeClass) -> bool:
+    """Whether a method calls what the field holds: `Mapping[Array, Array]` is meant to be `Callable`."""
+    return re.search(rf"\bself\.{field.name}\s*\(", cls.module.source.text) is not None
 
 
 def _is_assigned_numbers(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
