@@ -11,6 +11,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.preparing import only_prepares, refuses_again
+from jaxlint.rules.analyses.changes.running_apart import run_apart
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, MAKING, own_methods, run_by
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
@@ -152,7 +153,8 @@ def changing_method(
 
     `self.attr = None` lets go of what is not needed any more, and what the traced methods return as it is changes
     nothing: `self.w, self.grid = self.train()`; neither does a move to a device, nor anything where they read it in
-    place of an argument only, nor what is only done before the compiled method (the first of `inside`) is called.
+    place of an argument only, nor what is only done before the compiled method (the first of `inside`) is called, or
+    in its place.
     What they assign themselves before they read it is that of today.
     """
     compiled = next(iter(inside.values()))
@@ -168,8 +170,10 @@ def changing_method(
                     continue
                 if any(_gives_back(value, attr, inside) for value in given):
                     continue
-                if not refuses_again(attr, function, cls, evaluator) and not only_prepares(
-                    function, compiled, cls, evaluator
+                if not (
+                    refuses_again(attr, function, cls, evaluator)
+                    or only_prepares(function, compiled, cls, evaluator)
+                    or run_apart(function, compiled, cls, evaluator)
                 ):
                     same = _may_stand_in(attr, inside, cls, evaluator) or _may_only_apply(attr, inside, cls, evaluator)
                     renewed = any(_sets_first(attr, one, cls, evaluator) for one in inside.values())
