@@ -27,7 +27,7 @@ from jaxlint.errors import UserError
 from jaxlint.finding import Confidence, Finding
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.draw import Drawer, files_about
-from jaxlint.linter.engine import make_project, package_neighbours
+from jaxlint.linter.engine import make_project, names_files, package_neighbours
 from jaxlint.linter.reindexing import IndexedModules
 from jaxlint.linter.result import Result, add_found
 from jaxlint.linter.runs import is_settled
@@ -66,10 +66,10 @@ class Texts:
 
 
 class Group:
-    """The `files` below a `folder` that have the same settings; `others` are only looked at.
+    """The `files` that have the same settings; `others` are only looked at.
 
-    Without a folder, the files are checked as if they were named on the command line: the other modules of their
-    packages are looked at as well.
+    They are checked as if `asked` were the paths on the command line: the other modules of the packages of single
+    files are looked at as well.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Group:
         others: Iterable[str],
         texts: Texts,
         *,
-        folder: str | None,
+        asked: Sequence[str],
         cache: Cache | None,
     ) -> None:
         self.settings = settings
@@ -88,9 +88,9 @@ class Group:
         self._texts = texts
         self._order = sorted(files)
         self._large = texts.too_large([*files, *others])
-        project = make_project(files, settings, ChainMap(texts.open, self._large), () if folder is None else (folder,))
+        project = make_project(files, settings, ChainMap(texts.open, self._large), asked)
         project.store = None if cache is None else FactsStore(open_packs(cache.places()))
-        neighbours = [m.path for m in package_neighbours(files, project)] if folder is None else []
+        neighbours = [m.path for m in package_neighbours(files, project)] if names_files(asked) else []
         self._neighbours = list(dict.fromkeys([*neighbours, *sorted(others)]))
         self._project: Project = project
         self._checker: Checker | None = None
@@ -349,7 +349,7 @@ class Tree:
                 own,
                 set(files).difference(own) if len(groups) > 1 else (),
                 texts,
-                folder=None if is_named else path,
+                asked=(path,),
                 cache=cache,
             )
             for settings, own in groups

@@ -60,13 +60,16 @@ def is_applicable(finding: Finding, *, unsafe: bool) -> bool:
 
 
 class Fixer:
-    """Fixes files that are checked together: each entry of `checked` are files with the same settings."""
+    """Fixes files that are checked together: each entry of `checked` are files with the same settings.
 
-    def __init__(self, checked: Sequence[tuple[Settings, Sequence[str]]], *, is_named: bool) -> None:
+    `asked` are the paths on the command line.
+    """
+
+    def __init__(self, checked: Sequence[tuple[Settings, Sequence[str]]], asked: Sequence[str]) -> None:
         everything = {path for _, files in checked for path in files}
         self._texts = Texts(_LARGEST, lambda: None)
         self._groups = [
-            Group(settings, files, everything.difference(files), self._texts, is_named=is_named, cache=None)
+            Group(settings, files, everything.difference(files), self._texts, asked=asked, cache=None)
             for settings, files in checked
         ]
         #: Whether other files are looked at after each fix.

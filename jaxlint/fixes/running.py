@@ -91,7 +91,7 @@ def fix_found(
     if not wanted or result.errors:
         fixed.problems += [f"nothing was fixed: {error}" for error in result.errors[:1] if wanted]
         return fixed
-    fixer = Fixer(result.checked, is_named=any(os.path.isfile(path) for path in paths))
+    fixer = Fixer(result.checked, paths)
     tried = fixer.fix_all({path: bool(ways[path]) for path in sorted(wanted)})
     changed = [_keep(one, fixed, write=write) for one in tried]
     if write and fixed.files:
@@ -167,7 +167,7 @@ def fix_content(
     fixed = FixedFiles(check_content(raw, path, own), lambda _: may)
     if fixed.result.errors or not any(is_applicable(f, unsafe=may) for f in fixed.result.findings):
         return None, fixed
-    fixer = Fixer([(own, [path])], is_named=True)
+    fixer = Fixer([(own, [path])], [path])
     fixer.give(Source.from_bytes(path, raw))
     one = fixer.fix(path, unsafe=may)
     is_other = _keep(one, fixed, write=False)

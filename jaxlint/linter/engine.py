@@ -86,8 +86,9 @@ _MAX_NEIGHBOURS = 1000
 _MAX_NEIGHBOUR_BYTES = 2_500_000
 
 
-def _names_files(paths: Sequence[str]) -> bool:
-    return any(os.path.isfile(path) for path in paths)
+def names_files(paths: Sequence[str]) -> bool:
+    """Whether not only folders are asked for, but files as well, which need not be there yet."""
+    return not all(map(os.path.isdir, paths))
 
 
 def package_neighbours(files: Sequence[str], project: Project) -> list[Module]:
@@ -179,7 +180,7 @@ def check_paths(
                 others = set(files).difference(own) if len(groups) > 1 else ()
                 project = make_project(own, group, asked=paths)
                 project.store = storage.store_for(own)
-                neighbours = package_neighbours(own, project) if _names_files(paths) else []
+                neighbours = package_neighbours(own, project) if names_files(paths) else []
                 neighbours += [project.add_file(path) for path in sorted(others)]
                 neighbours = list({module.path: module for module in neighbours}.values())
                 modules = [project.add_file(path) for path in own]
