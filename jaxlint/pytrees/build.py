@@ -78,6 +78,9 @@ class PytreeModel:
     `target` may name things of the user's own that stand for known ones (`extra-decorators`, …).
     """
 
+    #: Whether the modules that import a module are known; if not, nothing follows from it that none is.
+    sees_importers = True
+
     def __init__(self, project: Project, target: Target | None = None) -> None:
         target = target or Target()
         aliases = {**ALIASES, **target.extra_decorators, **target.extra_bases}

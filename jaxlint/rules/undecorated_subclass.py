@@ -183,10 +183,13 @@ def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is
     """High or medium if instances meet a transformation, are made for that, or if the others like it are registered."""
     fails_anyway = cls.framework.refuses_undecorated
     flattens = not _FLATTENING.isdisjoint(cls.symbol.declaration.methods)
-    is_meant = fails_anyway or flattens or is_seen_to_cross(cls, evaluator) or carries_arrays(base, evaluator)
+    is_for_jax = flattens or is_seen_to_cross(cls, evaluator)
+    is_meant = fails_anyway or is_for_jax or carries_arrays(base, evaluator)
     unknown = any(field.role is Role.UNKNOWN for field in base.fields)  # what made them tells nothing
-    if base.leaves == () and not cls.fields and not (fails_anyway or flattens or is_seen_to_cross(cls, evaluator)):
+    if base.leaves == () and not cls.fields and not (fails_anyway or is_for_jax):
         return Confidence.LOW  # nothing of it is for JAX
+    if not (evaluator.model.sees_importers or is_used or is_for_jax or cls.symbol.declaration.fields):
+        return Confidence.LOW  # it may be there for others to inherit from, which are registered
     if not is_meant and (
         unknown or holds_settings(base, evaluator) or is_kept_out(base, evaluator) or not _is_exception(cls, evaluator)
     ):

@@ -30,6 +30,7 @@ _KNOWN_PACKAGES = OPAQUE_PACKAGES | {
 class FocusedModel(PytreeModel):
     """The model of which one module at a time is looked at for subclasses, once one is asked for."""
 
+    sees_importers = False
     focused: Module | None = None
     _indexed: Module | None = None
 

@@ -34,10 +34,14 @@ def looks_abstract(cls: PytreeClass) -> bool:
 
 
 def is_left_to_subclasses(cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a private class has visible subclasses, which are no pytrees as it is one, and is never instantiated."""
+    """Whether a private class has subclasses, which are no pytrees as it is one, and is never instantiated.
+
+    Where the modules that import this one are not seen, those may have them.
+    """
     if not cls.name.startswith("_") or cls.framework.subclasses is not Subclasses.OPAQUE:
         return False
-    return bool(evaluator.model.subclasses(cls)) and not constructing_units(cls, evaluator)
+    model = evaluator.model
+    return not (model.sees_importers and not model.subclasses(cls)) and not constructing_units(cls, evaluator)
 
 
 def constructing_units(cls: PytreeClass, evaluator: Evaluator) -> list[Unit]:
