@@ -17,7 +17,7 @@ from jaxlint.rules.analyses.under_trace.traced import carries_arrays, holds_sett
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR, Definition
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Constant, Expr, without_call
+from jaxlint.syntax.expressions import Call, Constant, Expr, last_name, without_call
 
 #: Methods that are of no use but to a class that is registered.
 _FLATTENING = frozenset({"tree_flatten", "tree_unflatten", "tree_flatten_with_keys"})
@@ -188,13 +188,22 @@ def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is
     unknown = any(field.role is Role.UNKNOWN for field in base.fields)  # what made them tells nothing
     if base.leaves == () and not cls.fields and not (fails_anyway or is_for_jax):
         return Confidence.LOW  # nothing of it is for JAX
-    if not (evaluator.model.sees_importers or is_used or is_for_jax or cls.symbol.declaration.fields):
-        return Confidence.LOW  # it may be there for others to inherit from, which are registered
+    if not (evaluator.model.sees_importers or is_used or is_for_jax) and _is_for_others(cls):
+        return Confidence.LOW
     if not is_meant and (
         unknown or holds_settings(base, evaluator) or is_kept_out(base, evaluator) or not _is_exception(cls, evaluator)
     ):
         return Confidence.LOW
     return Confidence.HIGH if is_used else Confidence.MEDIUM
+
+
+def _is_for_others(cls: PytreeClass) -> bool:
+    """Whether a class may be there for others to inherit from: it adds methods only, and no function here takes it."""
+    declared, functions = cls.symbol.declaration, cls.module.outline.functions.values()
+    if declared.fields or not declared.methods:
+        return False
+    taken = (p.annotation for f in functions if f.owner != declared.qualname for p in f.parameters if p.annotation)
+    return all(last_name(annotation) != declared.name for annotation in taken)
 
 
 def _is_exception(cls: PytreeClass, evaluator: Evaluator) -> bool:
