@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.syntax.expressions import Call, Expr, Name
+from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.syntax.expressions import Call, Expr, Name, is_none
 
 #: Conversions that keep a number what it is.
 _NUMBERS = frozenset({"int", "float", "bool"})
@@ -15,10 +17,26 @@ def is_kept(name: str, cls: PytreeClass) -> bool:
     if field is None or field.is_converted:
         return False
     init = cls.custom_init()
-    found = cls.method("__post_init__") if init is None else None
-    maker = init if found is None else found[1]
-    values = [a.value for a in maker.self_assignments if a.attr == name] if maker is not None else []
-    return not values or any(value is None or _is_as_given(value, name) for value in values)
+    found = cls.method("__post_init__" if init is None else "__init__")
+    if found is None:
+        return True
+    owner, maker = found
+    values = [a.value for a in maker.self_assignments if a.attr == name]
+    is_assigned = not values or any(value is None or _is_as_given(value, name) for value in values)
+    return is_assigned and not _is_remade(name, maker, owner.module)
+
+
+def _is_remade(name: str, maker: Function, module: Module) -> bool:
+    """Whether a parameter is bound again, to what is made of it or to something unknown: `if …: f = Wrap(f)`.
+
+    One with the default None is filled in, which keeps what is given.
+    """
+    parameter = next((one for one in maker.parameters if one.name == name), None)
+    scope = module.outline.scopes.get(maker.inner_scope)
+    if parameter is None or scope is None or is_none(parameter.default):
+        return False
+    again = [one for one in scope.bindings.get(name, ()) if isinstance(one, Assignment) and one.guard != "parameter"]
+    return any(one.value is None or not _is_as_given(one.value, name) for one in again)
 
 
 def _is_as_given(value: Expr, name: str) -> bool:
