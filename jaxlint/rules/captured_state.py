@@ -19,6 +19,7 @@ from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bodies.changed_fields import changed_fields
+from jaxlint.rules.analyses.bodies.ignored_parameters import IgnoredCarry, computed_outside, ignored_carries
 from jaxlint.rules.analyses.bodies.leaves_read import leaves_read
 from jaxlint.rules.analyses.bodies.penalties import penalised
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
@@ -153,6 +154,7 @@ class CapturedState(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the functions inside a body that are transformed."""
+        yield from map(_of_carry, ignored_carries(code, evaluator))
         written = _Written(code)
         inside = list(_inside(written, code, evaluator))
         bound = list(_bound(written, code, evaluator))
@@ -431,7 +433,13 @@ def _without_parameter(
         given = call.positional[0] if call.positional else None
         path = None if given is None else dotted(given)
         root = (path or "").partition(".")[0]
-        if path is None or root not in classes or is_own(root, one.params, one.body):
+        if path is None or is_own(root, one.params, one.body):
+            continue
+        outside = None if read else computed_outside(one.body, one.params, path, code.body)
+        if outside is not None:
+            yield _of_computed(outside, one, parameter, path)
+            return
+        if root not in classes:
             continue
         captured = [part for part in all_parts(one.body) if dotted(part) == path and id(part) not in weighed]
         if captured:
@@ -450,6 +458,35 @@ def _without_parameter(
                 fix=Proposal(f"Read `{parameter}`", Applicability.UNSAFE, changes),
             )
             return
+
+
+def _of_computed(outside: Name, one: _Inner, parameter: str, path: str) -> Problem:
+    """The problem of a function that is differentiated and only gives what was computed before."""
+    way_out = f"compute `{outside.id}` inside of the function, from `{parameter}`"
+    return Problem(
+        at=outside.at,
+        message=(
+            f"`{one.function.name}` does not read its parameter `{parameter}`, but `{outside.id}`, which was computed"
+            f" from `{path}` before: all gradients are zero; {way_out}"
+        ),
+        reason="a derivative only sees what comes in through the parameter",
+        help=way_out,
+    )
+
+
+def _of_carry(found: IgnoredCarry) -> Problem:
+    """The problem of a loop whose function does not read its carry."""
+    way_out = f"read `{found.parameter}` instead of `{found.variable}`"
+    return Problem(
+        at=found.at,
+        message=(
+            f"`{found.function}` does not read its carry `{found.parameter}`, but takes `{found.variable}` from around"
+            f" it: each turn of `{found.loop}` begins with the initial carry, and what the turns before have made is"
+            f" lost; {way_out}"
+        ),
+        reason="what a turn returns comes to the next one through the parameter only",
+        help=way_out,
+    )
 
 
 def _gradient_calls(one: _Inner, body: Body) -> Iterator[Call]:

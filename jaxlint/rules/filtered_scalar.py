@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -37,6 +37,10 @@ _COUNTING = frozenset({"+", "-"})
 #: What a body does with a number.
 _COUNTED, _MOVED = "counts up", "is another one at each turn"
 _REASON = "what is no array is part of the key of the compiled function"
+
+
+#: The call of a method of a parameter, the class and the method.
+_MethodCall = tuple[Call, PytreeClass, FunctionSymbol]
 
 
 class FilteredScalar(BodyRule):
@@ -148,10 +152,11 @@ class FilteredScalar(BodyRule):
         for moved in moved_at_each_turn(code, evaluator, sets=True):
             if moved.cls.framework is EQUINOX and _is_filtered(moved):
                 yield from _scalar(moved.copy.at, moved.cls, moved.field, evaluator, module, _MOVED)
-        for at, cls, name in _counted_in_copies(code, evaluator):
-            if not _stays_inside(at, name, code, evaluator):
+        called = list(_methods_called(code))
+        for at, cls, name in _counted_in_copies(code, called, evaluator):
+            if _is_compiled_code(code, EQUINOX.id) and not _stays_inside(at, name, code, evaluator):
                 yield from _scalar(at, cls, name, evaluator, module)
-        for call, cls, method in _methods_called(code):
+        for call, cls, method in called:
             if cls.framework is NNX and _is_compiled_code(code, NNX.id):
                 for name in moved_by(method, evaluator):
                     if _starts_as_number(cls, name, evaluator):
@@ -162,10 +167,10 @@ class FilteredScalar(BodyRule):
                 yield _problem(stepped.at, stepped.cls, stepped.attr, "nnx.jit", _MOVED)
 
 
-def _counted_in_copies(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[object, PytreeClass, str]]:
-    """What a function that `eqx.filter_jit` compiles counts up in copies: where, of which class, what."""
-    if not _is_compiled_code(code, EQUINOX.id):
-        return
+def _counted_in_copies(
+    code: CodeRead, called: Iterable[_MethodCall], evaluator: Evaluator
+) -> Iterator[tuple[object, PytreeClass, str]]:
+    """What a body counts up in copies of modules of equinox: where, of which class, and what."""
     for event in code.events:
         match event:
             case Replace(receiver=Instance(cls=cls), keywords=keywords) if cls.framework is EQUINOX:
@@ -178,7 +183,7 @@ def _counted_in_copies(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[o
                 yield from ((at, cls, name) for at, name in _counted(event.call, code))
             case Construct(cls=ClassObject(cls=cls), into_jit=False) if cls.framework is EQUINOX:
                 yield from ((at, cls, name) for at, name in _made_again(event, code))
-    for call, cls, method in _methods_called(code):
+    for call, cls, method in called:
         if cls.framework is EQUINOX:
             yield from ((call.at, cls, name) for name in Copies(cls, evaluator, _COUNTING).moved_in(method))
 
@@ -213,7 +218,7 @@ def _may_count_arrays(code: CodeRead, evaluator: Evaluator) -> bool:
     return any(may_count_arrays(one, code.place.module, code.place.owner, evaluator) for one in compiled)
 
 
-def _methods_called(code: CodeRead) -> Iterator[tuple[Call, PytreeClass, FunctionSymbol]]:
+def _methods_called(code: CodeRead) -> Iterator[_MethodCall]:
     """The methods of its parameters that a function calls, each once: `model(x)`, `optimizer.update(grads)`."""
     seen: set[tuple[str, str]] = set()
     given = {name: value for name, value in code.parameters.items() if isinstance(plain(value), Instance)}

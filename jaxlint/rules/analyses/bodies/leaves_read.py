@@ -6,9 +6,9 @@ from collections.abc import Container, Iterator
 
 from jaxlint.libraries.arrays import OF_TRAITS
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.symbols.outline import TRAITS
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Subscript, last_name
 from jaxlint.syntax.statements import Body, FunctionDefinition, expressions, is_own, of_around, walk
 
 
@@ -34,7 +34,8 @@ def _read_in(expr: Expr, name: str, cls: PytreeClass) -> Iterator[tuple[str, obj
         case Attribute(value=Name(id=id_), attr=attr) if id_ == name:
             method = cls.method(attr)
             fields = [cls.field(read) for read in ([attr] if method is None else sorted(method[1].self_reads))]
-            yield from ((field.name, expr.at) for field in fields if field is not None and field.role is Role.LEAF)
+            read = (field for field in fields if field is not None and field.role is Role.LEAF)
+            yield from ((field.name, expr.at) for field in read if not _is_function(field))
             return
         case Attribute(attr=attr) if attr in TRAITS:
             return  # an update keeps the shapes and dtypes
@@ -42,6 +43,14 @@ def _read_in(expr: Expr, name: str, cls: PytreeClass) -> Iterator[tuple[str, obj
     for child in of_around(expr, name):
         if child is not traits:
             yield from _read_in(child, name, cls)
+
+
+def _is_function(field: Field) -> bool:
+    """Whether a field is annotated as a function, which is the same in all copies."""
+    annotation = None if field.annotation is None else field.annotation.expr
+    if isinstance(annotation, Subscript):
+        annotation = annotation.value
+    return annotation is not None and last_name(annotation) == "Callable"
 
 
 def _asked_for_traits(expr: Expr) -> Expr | None:

@@ -22,7 +22,7 @@ def run_apart(writer: Function, method: Function, cls: PytreeClass, evaluator: E
     Or the one function that calls both, the compiled one perhaps by way of others, chooses between them.
     """
     writing = _callers(writer.name, cls, evaluator)
-    if not writing and writer.name.startswith("_"):
+    if not writing and writer.name.startswith("_") and not writer.name.startswith("__"):
         return True
     name = method.name
     for _ in range(_FAR):

@@ -1,0 +1,106 @@
+"""Functions inside of a body that do not read what they are given, but what it was computed to, or is, around them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+
+import msgspec
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.project.resolution import External
+from jaxlint.pytrees.updating import AT, UPDATE_METHODS
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted, last_name
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    FunctionDefinition,
+    Return,
+    all_parts,
+    is_own,
+    own_names,
+    parts,
+    reads,
+    target_names,
+    walk,
+)
+
+#: The loops with a carry: where it stands among the arguments of the loop and among those of its function, and where
+#: that stands.
+_CARRIES = {"jax.lax.scan": (1, 0, 0), "jax.lax.while_loop": (2, 0, 1), "jax.lax.fori_loop": (3, 1, 2)}
+_LOOPS = frozenset(name.rpartition(".")[2] for name in _CARRIES)
+
+
+class IgnoredCarry(msgspec.Struct, frozen=True):
+    """A function of a loop that begins each turn with the initial carry, which it takes from around it."""
+
+    at: object
+    function: str
+    parameter: str
+    variable: str
+    loop: str
+
+
+def computed_outside(body: Body, params: Container[str], given: str, around: Body) -> Name | None:
+    """The variable that a function reads from around it, and that was computed there from what a path stands for."""
+    for part in all_parts(body):
+        if isinstance(part, Name) and not is_own(part.id, params, body):
+            for statement in walk(around, nested=False):
+                match statement:
+                    case Assign(targets=targets, value=value) if any(dotted(p) == given for p in parts(value)):
+                        if any(part.id in target_names(target) for target in targets) and part.id != given:
+                            return part
+    return None
+
+
+def ignored_carries(code: CodeRead, evaluator: Evaluator) -> Iterator[IgnoredCarry]:
+    """The loops of a body whose function does not read its carry, but the variable that is the initial one."""
+    if code.contents.called.isdisjoint(_LOOPS):
+        return
+    for call in code.calls:
+        if last_name(call.func) not in _LOOPS:
+            continue
+        symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope)
+        name = symbol.name if isinstance(symbol, External) else ""
+        places, positional = _CARRIES.get(name), call.positional
+        if places is None or len(positional) <= max(places[0], places[2]):
+            continue
+        init, function = positional[places[0]], positional[places[2]]
+        if not isinstance(init, Name) or not isinstance(function, Name):
+            continue
+        for statement in code.statements:
+            if isinstance(statement, FunctionDefinition) and statement.name == function.id:
+                declared = code.place.module.outline.functions.get(f"{code.scope}.{statement.name}".lstrip("."))
+                names = [] if declared is None else declared.positional[places[1] : places[1] + 1]
+                found = _ignored(statement, names[0], init.id) if names else None
+                if found is not None:
+                    yield IgnoredCarry(found.at, statement.name, names[0], init.id, name)
+
+
+def _ignored(function: FunctionDefinition, parameter: str, variable: str) -> Expr | None:
+    """Where a function that does not read its carry reads the variable from around instead."""
+    if parameter.startswith("_") or parameter in own_names(function.body) or any(reads(function.body, parameter)):
+        return None
+    returned = [s.value for s in walk(function.body, nested=False) if isinstance(s, Return) and s.value is not None]
+    firsts = [value.items[0] if isinstance(value, Display) and value.items else value for value in returned]
+    if not returned or any(isinstance(first, Name) and first.id == variable for first in firsts):
+        return None  # it is handed on as it is
+    if is_own(variable, function.params, function.body):
+        return None
+    return next(reads(function.body, variable), None) if _updates(variable, function.body) else None
+
+
+def _updates(variable: str, body: Body) -> bool:
+    """Whether a function makes a changed copy of a variable, or of a part of it: else each turn may begin afresh."""
+    names = {variable}
+    for statement in walk(body, nested=False):
+        match statement:
+            case Assign(targets=targets, value=Name(id=name) | Subscript(value=Name(id=name))) if name == variable:
+                names.update(name for target in targets for name in target_names(target))
+    for part in all_parts(body):
+        match part:
+            case Call(func=Attribute(value=Name(id=name), attr=attr)) if attr in UPDATE_METHODS and name in names:
+                return True
+            case Attribute(value=Name(id=name), attr=attr) if attr == AT and name in names:
+                return True
+    return False
