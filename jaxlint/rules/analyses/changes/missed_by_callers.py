@@ -27,8 +27,9 @@ def is_missed(function: Function, changed: Sequence[Slot], place: Place, evaluat
     It stands in the module, or in one that imports it, and does not change the object itself.
     """
     root, below = changed[0].root, [slot.path for slot in changed]
+    outer = place.functions[-2] if len(place.functions) > 1 else None
     for home in (place.module, *evaluator.model.importers(place.module)):
-        for caller in callers_in_loops(function, home, place.module, evaluator):
+        for caller in callers_in_loops(function, home, place.module, evaluator, outer):
             given = given_by(caller.call, function).get(root)
             path = None if given is None else dotted(given)
             if path is None or _may_change(path, caller, evaluator):

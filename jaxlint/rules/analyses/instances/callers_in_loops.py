@@ -13,7 +13,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.instances.passed import given_by
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, Name, dotted, last_name
-from jaxlint.syntax.statements import Body, For, While, all_parts, assigned_names, walk
+from jaxlint.syntax.statements import Body, For, While, all_parts, assigned_names, bound_once, looked_up, walk
 
 
 class Caller(NamedTuple):
@@ -28,13 +28,19 @@ class Caller(NamedTuple):
     names: set[str]
 
 
-def callers_in_loops(function: Function, home: Module, module: Module, evaluator: Evaluator) -> Iterator[Caller]:
-    """The functions of one module that call a function of another, or of the same, in loops."""
-    names = {function.name, *compiled_names(function.name, home)}
-    if function.name not in home.source.text or any(
-        f.name == function.name and f is not function for f in home.outline.functions.values()
-    ):
+def callers_in_loops(
+    function: Function, home: Module, module: Module, evaluator: Evaluator, outer: Function | None = None
+) -> Iterator[Caller]:
+    """The functions of one module that call a function of another, or of the same, in loops.
+
+    What an `outer` function returns is called by the names that callers give it: `step = make_step(optimizer)`.
+    """
+    factory = outer if outer is not None and _returns(outer, function.name) else None
+    made = set() if factory is None else set(_made_names(factory.name, home))
+    others = [f.name for f in home.outline.functions.values() if f is not function]
+    if (function.name not in home.source.text and not made) or not made.isdisjoint(others) or function.name in others:
         return
+    names = {function.name, *compiled_names(function.name, home), *made}
     for caller in home.outline.functions.values():
         symbol = FunctionSymbol(home, caller)
         is_calling = caller is not function and calls_one_of(names, symbol)
@@ -42,7 +48,7 @@ def callers_in_loops(function: Function, home: Module, module: Module, evaluator
         for loop, call in _calls_in_loops(body or ()):
             if last_name(call.func) in names and body is not None:
                 one = Caller(home, caller.inner_scope, body, loop, call, names)
-                if home is module or _is_meant(function, one, evaluator):
+                if (home is module and factory is None) or _is_meant(function, one, factory, evaluator):
                     yield one
 
 
@@ -62,12 +68,30 @@ def is_repeated(function: Function, parameter: str, module: Module, evaluator: E
     return False
 
 
-def _is_meant(function: Function, caller: Caller, evaluator: Evaluator) -> bool:
+def _returns(outer: Function, name: str) -> bool:
+    """Whether all that a function returns is another one inside of it, or what that is compiled to."""
+    values = [v.positional[0] if isinstance(v, Call) and v.positional else v for v in outer.return_values]
+    return bool(values) and all(isinstance(value, Name) and value.id == name for value in values)
+
+
+def _made_names(factory: str, module: Module) -> list[str]:
+    """The variables and attributes of a module that are given what a function returns: `step = make_step(...)`."""
+    made = rf"^[ \t]*(?:\w+\.)*(\w+)[ \t]*=[ \t]*(?:\w+\.)*{re.escape(factory)}\("
+    return re.findall(made, module.source.text, re.MULTILINE) if factory in module.source.text else []
+
+
+def _is_meant(function: Function, caller: Caller, factory: Function | None, evaluator: Evaluator) -> bool:
     """Whether a call in another module is one of a function: methods are told by their names alone."""
-    func = caller.call.func
-    written = func if last_name(func) == function.name else Name(func.at, function.name)
-    symbol = evaluator.model.resolver.resolve(written, caller.module, caller.scope)
-    return function.owner is not None or (isinstance(symbol, FunctionSymbol) and symbol.declaration is function)
+    if function.owner is not None:
+        return True
+    func, meant = caller.call.func, function
+    if last_name(func) != function.name:
+        func = Name(func.at, function.name)
+    if factory is not None:
+        made = looked_up(caller.call.func, bound_once(caller.body))
+        func, meant = made.func if isinstance(made, Call) else Name(func.at, factory.name), factory
+    symbol = evaluator.model.resolver.resolve(func, caller.module, caller.scope)
+    return isinstance(symbol, FunctionSymbol) and symbol.declaration is meant
 
 
 def _calls_in_loops(body: Body) -> Iterator[tuple[For | While, Call]]:
