@@ -15,14 +15,16 @@ from jaxlint.infer.evaluating.events import CallMethod, CodeRead, Construct, Eve
 from jaxlint.infer.known.values import UNKNOWN, ClassObject, Instance, as_instance
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.libraries.transforms import Kind, Returns
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
+from jaxlint.rules.analyses.changes.collections_renewed import is_never_renewed
 from jaxlint.rules.analyses.changes.updates import accepted_keywords, misses_gradients
 from jaxlint.rules.analyses.fixes.rebinding import taking_result
 from jaxlint.rules.base import EventRule, NodeRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Constant
+from jaxlint.syntax.expressions import Attribute, Call, Constant, last_name
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import ClassDefinition, FunctionDefinition, all_parts
 
@@ -92,7 +94,9 @@ class TrainState(EventRule, NodeRule):
 
     Batch statistics are reported where the variable that holds them is never read: in the function that calls
     `apply_fn`, or in the one that differentiates it with `has_aux=True`. Name the variable `_updates` to say that
-    they are not wanted. Statistics that are passed on and then forgotten are not seen.
+    they are not wanted. `_` says so, too, unless a training step drops them there, nothing that is seen ever writes
+    new ones into the state, and the model is applied to them elsewhere without `mutable`. Statistics that are passed on
+    and then forgotten are not seen.
 
     ## References
 
@@ -137,10 +141,10 @@ class TrainState(EventRule, NodeRule):
             state = event.receiver if isinstance(event, CallMethod) else None
             stored = _stored(state.cls, call) if isinstance(state, Instance) else None
             if state is not None and stored is not None:
-                yield from _lost(name, state.cls, stored, function, ())
+                yield from _lost(name, state.cls, stored, function, (), evaluator)
         for statement in function.node.body.body:
             if isinstance(statement, cst.FunctionDef):
-                yield from _differentiated(statement, function)
+                yield from _differentiated(statement, function, evaluator)
 
 
 def _is_flax_method(event: CallMethod) -> bool:
@@ -274,8 +278,8 @@ def _listed(names: list[str]) -> str:
 
 
 def _unread(code: CodeRead) -> set[str]:
-    """The variables that are never read, though their names do not say that they are not wanted."""
-    return {name for name in code.contents.bound - names_read(code.body) if not name.startswith("_")}
+    """The variables that are never read, though their names do not say that they are not wanted; and `_`."""
+    return {name for name in code.contents.bound - names_read(code.body) if name == "_" or not name.startswith("_")}
 
 
 def _statistics(body: cst.CSTNode) -> Iterator[tuple[cst.Name, cst.Call]]:
@@ -296,7 +300,7 @@ def _stored(cls: PytreeClass, call: cst.Call) -> str | None:
     return next((n for n in names if isinstance(n, str) and is_train_state(cls) and cls.field(n) is not None), None)
 
 
-def _differentiated(inner: cst.FunctionDef, function: FunctionNode) -> Iterator[Problem]:
+def _differentiated(inner: cst.FunctionDef, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
     """Look at a function inside that returns new batch statistics next to its loss, and at who takes them."""
     code = function.code
     assert code.function is not None
@@ -313,7 +317,7 @@ def _differentiated(inner: cst.FunctionDef, function: FunctionNode) -> Iterator[
         for applied in gradients:
             for target in _targets(applied, inner.name.value, function):
                 taken = _at_path(target, _path_after(applied, paths[0]))
-                yield from _lost(taken, state.cls, stored, function, code.calls)
+                yield from _lost(taken, state.cls, stored, function, code.calls, evaluator)
 
 
 def _paths(value: cst.BaseExpression, name: str, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
@@ -363,16 +367,33 @@ def _handing(name: str, collection: str, calls: Sequence[Call]) -> Proposal | No
     return Proposal(f"Write `{collection}` back", Applicability.UNSAFE, (change,))
 
 
+def _is_forgotten(collection: str, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether the outermost function around a body applies gradients, and neither it nor others renew the state."""
+    module, around = code.place.module, code.place.functions[0] if code.place.functions else code.function
+    body = None if around is None else evaluator.calls.body_of(FunctionSymbol(module, around))
+    calls = [part for part in all_parts(body or ()) if isinstance(part, Call)]
+    is_training = any(last_name(call.func) == "apply_gradients" for call in calls)
+    return around is not None and is_training and is_never_renewed(collection, cls, around, module, evaluator)
+
+
 def _lost(
-    taken: cst.BaseExpression | None, cls: PytreeClass, collection: str, function: FunctionNode, calls: Sequence[Call]
+    taken: cst.BaseExpression | None,
+    cls: PytreeClass,
+    collection: str,
+    function: FunctionNode,
+    calls: Sequence[Call],
+    evaluator: Evaluator,
 ) -> Iterator[Problem]:
-    """The problem of a variable with new statistics, if nobody reads it."""
+    """The problem of a variable with new statistics, if nobody reads it; `_` may say that they are not wanted."""
     if not isinstance(taken, cst.Name) or taken.value not in _unread(function.code):
+        return
+    is_nameless = taken.value == "_"
+    if is_nameless and not _is_forgotten(collection, cls, function.code, evaluator):
         return
     way_out = f"hand it to `apply_gradients(grads=..., {collection}=...)`"
     yield Problem(
         at=function.place_of(taken),
-        fix=_handing(taken.value, collection, calls),
+        fix=None if is_nameless else _handing(taken.value, collection, calls),
         message=f"the new `{collection}` in `{taken.value}` is never written back to the `{cls.name}`; {way_out}",
         reason="`apply_fn` changes nothing: with `mutable=[...]` it returns the new values next to the output",
         help=way_out,
