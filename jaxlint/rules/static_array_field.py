@@ -157,7 +157,7 @@ class StaticArrayField(ClassRule, EventRule):
             sure = gives_array(value.value, cls, evaluator)
             if sure is None or holds_array(declared_value(field, cls, evaluator), cls, evaluator) is not None:
                 continue  # no array, or reported at the field
-            if not sure and (evaluator.promises.non_array(field) or _is_called_number(field, cls, evaluator)):
+            if not sure and evaluator.promises.no_large_array(field, cls):
                 continue  # two annotations contradict each other, or it may be an array of one element
             confidence = _confidence(sure, _crosses(cls, evaluator))
             # aux data is put right in tree_flatten, wherever the instance is made
@@ -232,11 +232,6 @@ def _declared(
     if sure is not None:
         fix = _as_leaf(field, cls, module, evaluator)
         yield _problem(at, cls, field, "is declared static and holds an array", _confidence(sure, crosses), fix)
-
-
-def _is_called_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether the annotation of a field says that it is a Python number, as it may of an array of one element."""
-    return field.annotation is not None and is_one_number(evaluator.annotations.read(field.annotation, cls))
 
 
 def _is_called(field: Field, cls: PytreeClass) -> bool:

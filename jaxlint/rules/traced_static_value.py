@@ -22,7 +22,7 @@ from jaxlint.rules.analyses.under_trace.compiled_callers import Numbers, bare, c
 from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, mapped_parameters, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Binary, Call, Expr, Name, Subscript, Unary, last_name
+from jaxlint.syntax.expressions import Binary, Call, Expr, Name, Subscript, Unary, last_name, unpacked
 from jaxlint.syntax.statements import (
     Assign,
     Body,
@@ -30,6 +30,7 @@ from jaxlint.syntax.statements import (
     bound_once,
     looked_up,
     parts,
+    target_names,
     walk,
 )
 
@@ -215,11 +216,26 @@ class _Computed:
         """Whether an expression is certainly computed from traced numbers, and is one itself."""
         if _computes_with(expr, self._leaves):
             return True
-        found = plain(value.value)
-        is_single = isinstance(found, Array) and found.library == "jax" and found.single is True and not found.declared
-        if is_single and any(isinstance(part, Name) and part.id in self._names for part in parts(expr)):
-            return True
+        held = self._computed(plain(value.value), expr)
+        if self._is_number(held, field, cls) and not _is_computed_at_once(self._code.body):
+            if any(isinstance(part, Name) and part.id in self._names for part in parts(expr)):
+                return True
         return self._numbers.are_put(expr, field, cls, self._evaluator) or self._holds_traced(expr)
+
+    def _computed(self, value: Value, expr: Expr) -> Value:
+        """A value as the body of the helper has it that returns it, where only the annotation of that was believed."""
+        call = looked_up(expr, bound_once(self._code.body)) if isinstance(expr, Name) else expr
+        if not isinstance(value, Array) or not value.declared or not isinstance(call, Call):
+            return value
+        resolver, calls = self._evaluator.model.resolver, self._evaluator.calls
+        found = resolver.follow(resolver.resolve(call.func, self._code.place.module, self._code.scope))
+        return plain(calls.return_of(found, None, {})) if isinstance(found, FunctionSymbol) else value
+
+    def _is_number(self, value: Value, field: Field, cls: PytreeClass) -> bool:
+        """Whether a value is an array of jax of one element, or one that JAX201 takes for such: the field says so."""
+        if not isinstance(value, Array) or value.library != "jax" or value.declared:
+            return False
+        return value.single is True or (value.single is None and self._evaluator.promises.no_large_array(field, cls))
 
     def _holds_traced(self, expr: Expr) -> bool:
         """Whether an expression is an instance that is made of traced numbers: settings that are the same for none."""
@@ -258,9 +274,10 @@ def _depending(names: frozenset[str], body: Body) -> frozenset[str]:
     found = set(names)
     for statement in walk(body, nested=False):
         match statement:
-            case Assign(targets=(Name(id=name),), value=value):
-                if any(isinstance(part, Name) and part.id in found for part in parts(value)):
-                    found.add(name)
+            case Assign(targets=(target,), value=value):
+                for one, given in unpacked(target, value):
+                    if any(isinstance(part, Name) and part.id in found for part in parts(given)):
+                        found.update(target_names(one))
     return frozenset(found)
 
 

@@ -108,6 +108,12 @@ class Promises:
             self._non_arrays[key] = non_array(field.annotation, self.annotations.model.resolver)
         return self._non_arrays[key]
 
+    def no_large_array(self, field: Field, cls: PytreeClass) -> bool:
+        """Whether an annotation says that a field holds no array, or a number: of an array of one element it may."""
+        if field.annotation is None:
+            return False
+        return self.non_array(field) is not None or is_one_number(self.annotations.read(field.annotation, cls))
+
     def _assigned(self, declared: Value, field: Field, cls: PytreeClass) -> Value:
         """What is declared of a field, unless methods put something else there; arrays of either library are arrays."""
         if isinstance(declared, UnknownValue) or field.is_converted:
