@@ -18,6 +18,7 @@ from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.passed import calls_of
+from jaxlint.rules.analyses.instances.sharing import sharing_at
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, children, dotted
 from jaxlint.syntax.statements import Assign, Body, Do, Statement, all_parts, bound_once, parts, target_names
@@ -235,11 +236,20 @@ def _read_by(
     ignoring: frozenset[int] = frozenset(),
 ) -> str | None:
     """Who reads a field of the original once it was changed, in words: nothing for the body itself; None for nobody."""
-    read = ReadAfter(original, partial(_read_of, place=Slot(original, (field,)), ignoring=ignoring))
-    if read.of(at, code.body) is not None:
-        return ""
+    name = _read_after(original, field, at, code.body, ignoring)
+    if name is not None:
+        return "" if name == original else f" as `{name}`"
     caller = _reading_caller(original, field, code, evaluator)
     return None if caller is None else f" by `{caller}`"
+
+
+def _read_after(path: str, field: str, at: object, body: Body, ignoring: frozenset[int] = frozenset()) -> str | None:
+    """The name by which a field of what the path stands for at some place is read after that; None if by none."""
+    for name in sorted(sharing_at(path, at, body).same, key=lambda name: (name != path, name)):
+        read = ReadAfter(name, partial(_read_of, place=Slot(name, (field,)), ignoring=ignoring))
+        if read.of(at, body) is not None:
+            return name
+    return None
 
 
 def _reading_caller(original: str, field: str, code: CodeRead, evaluator: Evaluator) -> str | None:
@@ -255,8 +265,7 @@ def _reading_caller(original: str, field: str, code: CodeRead, evaluator: Evalua
         if caller is None or path is None:
             continue
         body = evaluator.calls.body_of(FunctionSymbol(module, caller)) or ()
-        read = ReadAfter(path, partial(_read_of, place=Slot(path, (field,))))
-        if _is_repeated(called.call, path, body) or read.of(called.call.at, body) is not None:
+        if _is_repeated(called.call, path, body) or _read_after(path, field, called.call.at, body) is not None:
             return caller.name
     return None
 
