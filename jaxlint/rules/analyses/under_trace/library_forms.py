@@ -8,7 +8,16 @@ from msgspec.structs import replace
 
 from jaxlint.libraries.arrays import ARRAY_METHODS, returned_library
 from jaxlint.pytrees.updating import BY_GRADIENTS
-from jaxlint.rules.analyses.under_trace.forms import SOMETHING, UNKNOWN, Form, Held, Leaf, State, promoted
+from jaxlint.rules.analyses.under_trace.forms import (
+    DECLARED_ARRAY,
+    SOMETHING,
+    UNKNOWN,
+    Form,
+    Held,
+    Leaf,
+    State,
+    promoted,
+)
 from jaxlint.rules.analyses.under_trace.things import Thing, form_of, unpacked
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -100,6 +109,8 @@ def called(name: str, given: Sequence[Form], positional: Sequence[Expr], keyword
         return given[0]
     if given and head == "jax.lax" and last in _OVER_DEVICES:
         return _without_numbers(given[0])
+    if head in ("jax.numpy", "jax.nn", "jax.lax") and _may_refuse(last, given):
+        return SOMETHING
     if head in ("jax.numpy", "numpy", "jax.nn", "jax.lax"):
         found = _of_numbers(last, given, positional, keywords)
         if found is not None:
@@ -113,6 +124,13 @@ def called(name: str, given: Sequence[Form], positional: Sequence[Expr], keyword
     if name in ("builtins.int", "builtins.float", "builtins.bool"):
         return Leaf(last, weak=True)
     return SOMETHING if head in ("jax.numpy", "numpy", "jax.nn") else UNKNOWN
+
+
+def _may_refuse(last: str, given: Sequence[Form]) -> bool:
+    """Whether a function of arrays is given a whole instance, or chooses from what may be trees: an error (JAX518)."""
+    if last in ("where", "select") and len(given) == 3:
+        return not any(isinstance(form, Leaf) or form == DECLARED_ARRAY for form in given[1:])
+    return any(isinstance(form, State) for form in given)
 
 
 def _of_numbers(
