@@ -204,7 +204,7 @@ def _maps_items(function: Function) -> bool:
 def _handed_over(call: Call, instances: MadeInstances) -> Iterator[Problem]:
     """The problem of a list of instances that is given to a function which maps them together."""
     for argument in call.args:
-        if not isinstance(argument.value, (Name, Comprehension, Display)) or argument.star:
+        if not isinstance(argument.value, (Name, Call, Comprehension, Display)) or argument.star:
             continue
         made = instances.of(argument.value) if instances.may_be_list(argument.value) else None
         if made is None or not made.varying:

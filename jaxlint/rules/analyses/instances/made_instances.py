@@ -17,17 +17,21 @@ from jaxlint.rules.analyses.bodies.settled import settled
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
+    Argument,
     Attribute,
     Binary,
     Call,
     Comprehension,
     Constant,
+    DictDisplay,
     Display,
     Expr,
     Name,
     Other,
     Span,
+    constant,
     same,
+    unpacked,
 )
 from jaxlint.syntax.statements import (
     Assign,
@@ -182,10 +186,10 @@ class MadeInstances:
                     return self._made_by(symbol, expr) or self._listed_by(symbol, depth + 1)
                 return self.made(expr, symbol, self.module, self._scope)
             case Comprehension(kind="list" | "generator", element=element, clauses=(clause,)):
-                return self._items(element, set(target_names(clause.target)), depth + 1)
+                return self._items(element, self._varying(clause.target, clause.iterable), depth + 1)
             case Display(kind="list", items=()) if id(expr) in self.appended:
                 loop, item = self.appended[id(expr)]
-                return self._items(item, set(target_names(loop.target)), depth + 1)
+                return self._items(item, self._varying(loop.target, loop.iterable), depth + 1)
             case Display(kind="list" | "tuple", items=items):
                 return _differing([self.of(item, depth + 1) for item in items])
         return None
@@ -234,6 +238,44 @@ class MadeInstances:
         name = next((n for n, v in made.statics.items() if _varies(v, varying)), "")
         return msgspec.structs.replace(made, varying=name) if name else made
 
+    def _varying(self, target: Expr, iterable: Expr) -> set[str]:
+        """The variables of a loop that differ between its turns: all but those that are seen to be alike in each."""
+        names, rows = set(target_names(target)), self._rows(iterable)
+        if rows is None:
+            return names
+        turns = [dict(_bound_in(target, row)) for row in rows]
+        return {n for n in names if any(n not in turn or not same(turn[n], turns[0].get(n)) for turn in turns)}
+
+    def _rows(self, iterable: Expr) -> Sequence[Expr] | None:
+        """What a loop goes through, where that is written out: a list, the items of a dict, several lists at a time."""
+        match iterable:
+            case Call(func=Attribute(value=held, attr="items" | "values" as method), args=()):
+                written = self._written(held)
+                if not isinstance(written, DictDisplay) or None in written.keys:
+                    return None
+                entries = zip(written.keys, written.values, strict=True)
+                pairs = [Display(written.at, "tuple", (key, value)) for key, value in entries if key is not None]
+                return pairs if method == "items" else written.values
+            case Call(func=Name(id="enumerate"), args=(Argument(value=listed),)):
+                rows = self._rows(listed) or ()
+                return [Display(r.at, "tuple", (constant(r.at, n), r)) for n, r in enumerate(rows)] or None
+            case Call(func=Name(id="zip"), args=args):
+                columns = [self._rows(argument.value) for argument in args]
+                known = [column for column in columns if column is not None]
+                rows = [Display(iterable.at, "tuple", row) for row in zip(*known, strict=False)]
+                return rows if len(known) == len(args) else None
+        written = self._written(iterable)
+        return written.items if isinstance(written, Display) and not written.has_star else None
+
+    def _written(self, expr: Expr) -> Expr | None:
+        """An expression, or what a variable of the body or of a module is given, if that is one."""
+        if not isinstance(expr, (Name, Attribute)):
+            return expr
+        symbol = None if isinstance(expr, Name) and expr.id in self._bound else self.symbol(expr)
+        if isinstance(symbol, ValueSymbol) and not symbol.scope:
+            return symbol.assignment.value
+        return self._held(expr) if isinstance(expr, Name) else None
+
     def _by_function(self, call: Call, varying: set[str]) -> tuple[Made | None, set[str]]:
         """What a function makes of one instance, and those of its parameters that are given something that varies."""
         symbol = self.symbol(call.func)
@@ -258,16 +300,16 @@ class MadeInstances:
 
     def _listed_by(self, symbol: FunctionSymbol, depth: int) -> Made | None:
         """The list of instances that a function makes and returns, if they differ."""
-        if symbol.declaration.decorators or not _may_return_list(symbol.declaration):
+        declaration = symbol.declaration
+        if declaration.decorators or not _may_return_list(declaration):
             return None
         body = self.evaluator.calls.body_of(symbol)
-        if body is None:
+        if body is None and not declaration.only_returns:
             return None
-        scope = symbol.declaration.inner_scope
-        statements = contents_of(body).statements
-        last = next((s.value for s in statements if isinstance(s, Return) and s.value is not None), None)
-        inside = MadeInstances(statements, symbol.module, scope, self.evaluator)
-        made = inside.of(last, depth) if last is not None and inside.may_be_list(last) else None
+        statements = () if body is None else contents_of(body).statements
+        returned = [s.value for s in statements if isinstance(s, Return) and s.value] or declaration.return_values
+        inside = MadeInstances(statements, symbol.module, declaration.inner_scope, self.evaluator)
+        made = inside.of(returned[0], depth) if inside.may_be_list(returned[0]) else None
         return None if made is None or not made.varying else msgspec.structs.replace(made, statics={})
 
     def _returned_by(self, symbol: FunctionSymbol) -> Made | None:
@@ -304,6 +346,15 @@ def _may_return_list(function: Function) -> bool:
     values = function.return_values
     is_plain = len(values) == 1 and not (function.is_async or function.is_generator)
     return is_plain and isinstance(values[0], (Comprehension, Name))
+
+
+def _bound_in(target: Expr, row: Expr) -> Iterator[tuple[str, Expr]]:
+    """What a turn of a loop gives its variables, where that is written out."""
+    for one, value in unpacked(target, row):
+        if isinstance(one, Name):
+            yield one.id, value
+        elif one is not target:
+            yield from _bound_in(one, value)
 
 
 def _varies(expr: Expr, varying: set[str]) -> bool:
