@@ -48,6 +48,8 @@ _TOGETHER = {
 _BRANCHES = {"jax.lax.cond": slice(1, 3), "jax.lax.switch": slice(1, 2)}
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in (*_TOGETHER, *_BRANCHES))
 _BRANCHING = frozenset(name.rpartition(".")[2] for name in _BRANCHES)
+#: What may be a list where it is given to a function; the call of one only to a function that is called by its name.
+_MAY_BE_LISTS = frozenset({Name, Call, Comprehension, Display})
 _OTHER_BRANCH = "TypeError (branch outputs must have the same pytree structure)"
 
 
@@ -204,7 +206,8 @@ def _maps_items(function: Function) -> bool:
 def _handed_over(call: Call, instances: MadeInstances) -> Iterator[Problem]:
     """The problem of a list of instances that is given to a function which maps them together."""
     for argument in call.args:
-        if not isinstance(argument.value, (Name, Call, Comprehension, Display)) or argument.star:
+        kind = type(argument.value)
+        if argument.star or kind not in _MAY_BE_LISTS or (kind is Call and type(call.func) is not Name):
             continue
         made = instances.of(argument.value) if instances.may_be_list(argument.value) else None
         if made is None or not made.varying:

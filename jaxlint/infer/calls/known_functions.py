@@ -183,8 +183,6 @@ class KnownFunctions:
         library = arrays.returned_library(name)
         if library is None:
             return _mapped(values) if arrays.maps_numpy(name) else UNKNOWN
-        if name == "jax.numpy.where" and any(isinstance(plain(value), Instance) for value in values):
-            return UNKNOWN  # jax refuses that, or asks the instance for an array
         single: bool | None = None
         first = plain(values[0]) if values else UNKNOWN
         if arrays.is_shaped(name):

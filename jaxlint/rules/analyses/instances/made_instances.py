@@ -21,6 +21,7 @@ from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
     Call,
+    Clause,
     Comprehension,
     Constant,
     DictDisplay,
@@ -186,10 +187,10 @@ class MadeInstances:
                     return self._made_by(symbol, expr) or self._listed_by(symbol, depth + 1)
                 return self.made(expr, symbol, self.module, self._scope)
             case Comprehension(kind="list" | "generator", element=element, clauses=(clause,)):
-                return self._items(element, self._varying(clause.target, clause.iterable), depth + 1)
+                return self._items(element, clause, depth + 1)
             case Display(kind="list", items=()) if id(expr) in self.appended:
                 loop, item = self.appended[id(expr)]
-                return self._items(item, self._varying(loop.target, loop.iterable), depth + 1)
+                return self._items(item, loop, depth + 1)
             case Display(kind="list" | "tuple", items=items):
                 return _differing([self.of(item, depth + 1) for item in items])
         return None
@@ -226,15 +227,20 @@ class MadeInstances:
         statics |= {name: self._here(value) for name, value in given.items() if name in names and value is not None}
         return Made(cls, statics)
 
-    def _items(self, item: Expr, varying: set[str], depth: int) -> Made | None:
-        """The instances that an expression makes turn by turn."""
-        made = self.of(item, depth)
+    def _items(self, item: Expr, loop: Clause | For, depth: int) -> Made | None:
+        """The instances that an expression makes turn by turn, by itself or by a function."""
         if isinstance(item, Name) and item.id in self._variables:
             item = self._variables[item.id]
-        if isinstance(item, Call) and isinstance(self.symbol(item.func), FunctionSymbol):
-            made, varying = self._by_function(item, varying)
+        symbol = self.symbol(item.func) if isinstance(item, Call) else None
+        made = self._returned_by(symbol) if isinstance(symbol, FunctionSymbol) else self.of(item, depth)
         if made is None:
             return None
+        varying = self._varying(loop.target, loop.iterable)
+        if isinstance(symbol, FunctionSymbol) and isinstance(item, Call):  # its parameters, then
+            if item.has_star:
+                return None
+            given = item.given_to(symbol.declaration.positional)
+            varying = {name for name, held in given.items() if _varies(held, varying)}
         name = next((n for n, v in made.statics.items() if _varies(v, varying)), "")
         return msgspec.structs.replace(made, varying=name) if name else made
 
@@ -275,14 +281,6 @@ class MadeInstances:
         if isinstance(symbol, ValueSymbol) and not symbol.scope:
             return symbol.assignment.value
         return self._held(expr) if isinstance(expr, Name) else None
-
-    def _by_function(self, call: Call, varying: set[str]) -> tuple[Made | None, set[str]]:
-        """What a function makes of one instance, and those of its parameters that are given something that varies."""
-        symbol = self.symbol(call.func)
-        if not isinstance(symbol, FunctionSymbol) or call.has_star:
-            return None, set()
-        given = call.given_to(symbol.declaration.positional)
-        return self._returned_by(symbol), {name for name, held in given.items() if _varies(held, varying)}
 
     def _made_by(self, symbol: FunctionSymbol, call: Call) -> Made | None:
         """What a function makes of one instance, with what the call gives to static fields."""

@@ -67,6 +67,9 @@ _OF_LAX = frozenset(
     """add sub mul div max min select clamp dynamic_slice dynamic_slice_in_dim dynamic_index_in_dim
     dynamic_update_slice dynamic_update_slice_in_dim dynamic_update_index_in_dim rsqrt""".split()
 )
+#: Functions that choose between two arrays, and the parts of jax whose functions take arrays and no trees.
+_CHOOSING = frozenset({"where", "select"})
+_OF_JAX = frozenset({"jax.numpy", "jax.nn", "jax.lax"})
 #: Functions of jax.lax that return the tree that they are given, with numbers of another kind perhaps.
 _OVER_DEVICES = frozenset({"psum", "pmean", "pmax", "pmin"})
 
@@ -109,7 +112,7 @@ def called(name: str, given: Sequence[Form], positional: Sequence[Expr], keyword
         return given[0]
     if given and head == "jax.lax" and last in _OVER_DEVICES:
         return _without_numbers(given[0])
-    if head in ("jax.numpy", "jax.nn", "jax.lax") and _may_refuse(last, given):
+    if (State in map(type, given) or last in _CHOOSING) and head in _OF_JAX and _may_refuse(last, given):
         return SOMETHING
     if head in ("jax.numpy", "numpy", "jax.nn", "jax.lax"):
         found = _of_numbers(last, given, positional, keywords)
@@ -128,9 +131,9 @@ def called(name: str, given: Sequence[Form], positional: Sequence[Expr], keyword
 
 def _may_refuse(last: str, given: Sequence[Form]) -> bool:
     """Whether a function of arrays is given a whole instance, or chooses from what may be trees: an error (JAX518)."""
-    if last in ("where", "select") and len(given) == 3:
+    if last in _CHOOSING and len(given) == 3:
         return not any(isinstance(form, Leaf) or form == DECLARED_ARRAY for form in given[1:])
-    return any(isinstance(form, State) for form in given)
+    return State in map(type, given)
 
 
 def _of_numbers(
