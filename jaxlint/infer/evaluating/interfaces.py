@@ -46,6 +46,9 @@ class Calls(Protocol):
     def returned_for(self, function: FunctionValue, positional: list[Value]) -> Value:
         """What a function returns that is called with `positional`."""
 
+    def return_of(self, symbol: FunctionSymbol, receiver: Value | None, passed: dict[str, Value]) -> Value:
+        """What a function returns, read from its body, whatever its annotation says."""
+
     def result(self, function: Value, positional: list[Value]) -> Value:
         """What something returns that may be a function and that something else calls with `positional`."""
 
