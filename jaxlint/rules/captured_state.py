@@ -77,8 +77,9 @@ class CapturedState(BodyRule):
     ## What it does
 
     Finds functions that are compiled and read a state from around them which is bound anew between two calls, or are
-    compiled with such a state in a `functools.partial`; and functions that are differentiated with respect to a
-    parameter that they do not read: they take the same thing from around them.
+    compiled with such a state in a `functools.partial`; functions that are differentiated with respect to a parameter
+    that they do not read: they take the same thing, or what was computed from it, from around them; and functions of
+    loops that do not read their carry, but update the state with which the loop begins.
 
     ## Why is this bad?
 
@@ -87,7 +88,7 @@ class CapturedState(BodyRule):
 
     ## What you will see
 
-    No error. Results of the old state; gradients of `0.0`, and a loss that does not fall.
+    No error. Results of the old state; gradients of `0.0`, a loss that does not fall; of a loop only the last turn.
 
     ## Example
 
@@ -136,6 +137,7 @@ class CapturedState(BodyRule):
     """
 
     code = "JAX503"
+    about_values = True
     name = "captured-state"
     group = "transformations"
     severity = Severity.WARNING
