@@ -313,7 +313,11 @@ class Resolver:
         return None
 
     def _module_member(self, module: Module, name: str, asker: Module) -> Symbol | None:
-        """What a module, which `asker` names, has of that name; None if it has nothing."""
+        """What a module, which `asker` names, has of that name; None if it has nothing.
+
+        A folder without `__init__.py` that has no module of that name is not what is imported: Python prefers a package
+        of its name wherever that is (`examples/flax` beside the library).
+        """
         full = self._canonical(f"{module.name}.{name}")
         if full in self.known:
             return External(full)
@@ -322,6 +326,8 @@ class Resolver:
             submodule = self.project.submodule(module, name, asker)
             if submodule is not None:
                 return ModuleSymbol(submodule)
+            if module.is_namespace:
+                return External(full)
         return found
 
     def _starred(self, star: Import, name: str, module: Module) -> Symbol | None:

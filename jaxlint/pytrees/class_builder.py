@@ -104,8 +104,11 @@ class ClassBuilder(ClassMembers):
                 fields = [with_role(f, Role.UNKNOWN) for f in fields]
             known = False
         elif (framework is REGISTER_DATACLASS or framework.id == PROJECT) and self.registering is not None:
-            lists = self._lists(self.registering[1])
+            callee = self.registering[1]
+            lists = self._lists(callee)
             fields, explicit = apply_lists(fields, lists)
+            if lists is None and not callee.complete:  # `register_dataclass(Cls, **options)` may list them
+                known, fields = False, [with_role(f, Role.UNKNOWN) for f in fields]
             fields = [with_role(f, Role.UNKNOWN) if f.name in self.unsure else f for f in fields]
         elif framework.is_tuple and self.registering is not None:
             fields = [with_role(f, Role.UNKNOWN) for f in fields]  # it is flattened as the registration says

@@ -165,7 +165,9 @@ class StaticMismatch(BodyRule):
 
 
 def _mapped(call: Call, name: str, instances: MadeInstances) -> Iterator[Problem]:
-    """The problem of trees that are mapped together."""
+    """The problem of trees that are mapped together, down to their leaves: `is_leaf` may stop at the instances."""
+    if call.keyword("is_leaf") is not None:
+        return
     trees = [a for a in call.args if a.keyword is None][_TOGETHER[name] :]
     found: list[Made] = []
     for argument in trees:

@@ -614,6 +614,15 @@ def test_namespace_packages_below_the_folder_that_is_checked(tmp_path: Path) -> 
     check(tmp_path / "package", package | {"use.py": USE.replace("lib", "model").replace("  # JAX401", "")})
 
 
+@pytest.mark.parametrize("spelling", ["from flax import struct", "import flax\nstruct = flax.struct"])
+def test_a_folder_that_is_called_like_a_library_does_not_hide_it(tmp_path: Path, spelling: str) -> None:
+    """Python prefers the installed package to a folder without `__init__.py`, wherever that is."""
+    text = spelling + textwrap.dedent(STATE).replace("from flax import struct", "") + textwrap.dedent(STEP)
+    files = {"examples/flax/mnist/train.py": text, "flax/notes.py": "", "use.py": text}
+    check(tmp_path / "tree", files)
+    check(tmp_path / "project", files | {"pyproject.toml": ""})
+
+
 @pytest.mark.parametrize("beside", ["wide-1.0.dist-info/METADATA", "wide.egg-info/PKG-INFO"])
 def test_namespace_package_of_an_unpacked_wheel(tmp_path: Path, beside: str) -> None:
     """There is no project file: what an installer writes beside the package says where imports begin."""
