@@ -19,7 +19,7 @@ from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bodies.changed_fields import changed_fields
-from jaxlint.rules.analyses.bodies.ignored_parameters import IgnoredCarry, computed_outside, ignored_carries
+from jaxlint.rules.analyses.bodies.ignored_parameters import LOOPS, IgnoredCarry, computed_outside, ignored_carries
 from jaxlint.rules.analyses.bodies.leaves_read import leaves_read
 from jaxlint.rules.analyses.bodies.penalties import penalised
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
@@ -147,10 +147,11 @@ class CapturedState(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Code that compiles something: what it holds may come from another module."""
+        """Code that compiles something, whose parts may come from another module, and loops of functions in it."""
         unit, inner = candidate.unit, [f for f in candidate.functions if f.scope]
         if unit.calls.isdisjoint(_COMPILING):
-            return any(last_name(decorator) in _COMPILING for function in inner for decorator in function.decorators)
+            loops = not unit.calls.isdisjoint(LOOPS)
+            return any(loops or any(last_name(d) in _COMPILING for d in function.decorators) for function in inner)
         rows = candidate.module.source.lines[unit.first - 1 : unit.last]
         return bool(inner) or not unit.calls.isdisjoint(_PARTIALS) or any("lambda" in row for row in rows)
 

@@ -28,7 +28,8 @@ from jaxlint.syntax.statements import (
 #: The loops with a carry: where it stands among the arguments of the loop and among those of its function, and where
 #: that stands.
 _CARRIES = {"jax.lax.scan": (1, 0, 0), "jax.lax.while_loop": (2, 0, 1), "jax.lax.fori_loop": (3, 1, 2)}
-_LOOPS = frozenset(name.rpartition(".")[2] for name in _CARRIES)
+#: Their last names.
+LOOPS = frozenset(name.rpartition(".")[2] for name in _CARRIES)
 
 
 class IgnoredCarry(msgspec.Struct, frozen=True):
@@ -55,10 +56,10 @@ def computed_outside(body: Body, params: Container[str], given: str, around: Bod
 
 def ignored_carries(code: CodeRead, evaluator: Evaluator) -> Iterator[IgnoredCarry]:
     """The loops of a body whose function does not read its carry, but the variable that is the initial one."""
-    if code.contents.called.isdisjoint(_LOOPS):
+    if code.contents.called.isdisjoint(LOOPS):
         return
     for call in code.calls:
-        if last_name(call.func) not in _LOOPS:
+        if last_name(call.func) not in LOOPS:
             continue
         symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope)
         name = symbol.name if isinstance(symbol, External) else ""
