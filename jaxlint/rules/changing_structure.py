@@ -10,7 +10,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.infer.known.values import Instance, plain
 from jaxlint.infer.transforms.calling import piece_of
-from jaxlint.libraries.transforms import Kind
+from jaxlint.libraries.transforms import CARRIED, Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
@@ -39,8 +39,6 @@ from jaxlint.syntax.statements import (
 
 #: The last names of what runs functions on trees.
 _LOOPS = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch"})
-#: Which parameter of the function of a loop is the carry.
-_CARRIES = {"jax.lax.scan": 0, "jax.lax.while_loop": 0, "jax.lax.fori_loop": 1}
 
 
 class ChangingStructure(BodyRule):
@@ -172,9 +170,9 @@ def _growing(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     function = code.function
     if function is None:
         return
-    loops = [a for a in code.applied if a.transform.kind is Kind.LOOP and a.transform.name in _CARRIES]
+    loops = [a for a in code.applied if a.transform.kind is Kind.LOOP and a.transform.name in CARRIED]
     positional = function.positional
-    carried = {positional[_CARRIES[a.transform.name]] for a in loops if len(positional) > _CARRIES[a.transform.name]}
+    carried = {positional[CARRIED[a.transform.name]] for a in loops if len(positional) > CARRIED[a.transform.name]}
     if not carried:
         return
     given = {name: value for name, value in traced_parameters(code).items() if name in carried}
@@ -264,7 +262,7 @@ def _changed(change: Change) -> Problem:
     if not found.field:
         before, after = described(found.before), described(found.after)
         way_out = f"return {before}" if isinstance(found.before, State) else "return the same structure"
-        where = "after the first branch" if change.transform not in _CARRIES else "in the initial carry"
+        where = "after the first branch" if change.transform not in CARRIED else "in the initial carry"
         return Problem(
             at=change.at,
             message=(
@@ -275,7 +273,7 @@ def _changed(change: Change) -> Problem:
             help=way_out,
         )
     field, owner = f"`{found.field}`", f"`{found.cls.name}`"
-    if change.transform not in _CARRIES:
+    if change.transform not in CARRIED:
         way_out = f"give {field} the same structure and type in each branch"
         return Problem(
             at=change.at,
@@ -324,7 +322,7 @@ def _changed_beside(change: Change, found: Difference, state: State) -> Problem:
     before, after = _beside(found.before, found.after), _beside(found.after, found.before)
     way_out, reason = "give both the same structure and types", "all branches must return the same structure and types"
     place = f"what the first branch returns{holder}, has {before}"
-    if change.transform in _CARRIES:
+    if change.transform in CARRIED:
         reason = "the carry of a loop must keep its structure and its types"
         way_out, place = "keep the structure and the types", f"the initial carry{holder}, has {before}"
     return Problem(

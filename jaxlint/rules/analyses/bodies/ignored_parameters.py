@@ -8,7 +8,7 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.project.resolution import External
+from jaxlint.libraries.transforms import CARRIED
 from jaxlint.pytrees.updating import AT, UPDATE_METHODS
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted, last_name
 from jaxlint.syntax.statements import (
@@ -25,11 +25,10 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
-#: The loops with a carry: where it stands among the arguments of the loop and among those of its function, and where
-#: that stands.
-_CARRIES = {"jax.lax.scan": (1, 0, 0), "jax.lax.while_loop": (2, 0, 1), "jax.lax.fori_loop": (3, 1, 2)}
-#: Their last names.
-LOOPS = frozenset(name.rpartition(".")[2] for name in _CARRIES)
+#: Where the initial carry of a loop and its function stand among the arguments.
+_ARGUMENTS = {"jax.lax.scan": (1, 0), "jax.lax.while_loop": (2, 1), "jax.lax.fori_loop": (3, 2)}
+#: The last names of the loops with a carry.
+LOOPS = frozenset(name.rpartition(".")[2] for name in CARRIED)
 
 
 class IgnoredCarry(msgspec.Struct, frozen=True):
@@ -44,14 +43,12 @@ class IgnoredCarry(msgspec.Struct, frozen=True):
 
 def computed_outside(body: Body, params: Container[str], given: str, around: Body) -> Name | None:
     """The variable that a function reads from around it, and that was computed there from what a path stands for."""
-    for part in all_parts(body):
-        if isinstance(part, Name) and not is_own(part.id, params, body):
-            for statement in walk(around, nested=False):
-                match statement:
-                    case Assign(targets=targets, value=value) if any(dotted(p) == given for p in parts(value)):
-                        if any(part.id in target_names(target) for target in targets) and part.id != given:
-                            return part
-    return None
+    computed: set[str] = set()
+    for statement in walk(around, nested=False):
+        if isinstance(statement, Assign) and any(dotted(part) == given for part in parts(statement.value)):
+            computed.update(name for target in statement.targets for name in target_names(target) if name != given)
+    read = (part for part in all_parts(body) if isinstance(part, Name) and part.id in computed)
+    return next((part for part in read if not is_own(part.id, params, body)), None)
 
 
 def ignored_carries(code: CodeRead, evaluator: Evaluator) -> Iterator[IgnoredCarry]:
@@ -61,18 +58,17 @@ def ignored_carries(code: CodeRead, evaluator: Evaluator) -> Iterator[IgnoredCar
     for call in code.calls:
         if last_name(call.func) not in LOOPS:
             continue
-        symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope)
-        name = symbol.name if isinstance(symbol, External) else ""
-        places, positional = _CARRIES.get(name), call.positional
-        if places is None or len(positional) <= max(places[0], places[2]):
+        name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
+        places, positional = _ARGUMENTS.get(name), call.positional
+        if places is None or len(positional) <= max(places):
             continue
-        init, function = positional[places[0]], positional[places[2]]
+        init, function = (positional[place] for place in places)
         if not isinstance(init, Name) or not isinstance(function, Name):
             continue
         for statement in code.statements:
             if isinstance(statement, FunctionDefinition) and statement.name == function.id:
                 declared = code.place.module.outline.functions.get(f"{code.scope}.{statement.name}".lstrip("."))
-                names = [] if declared is None else declared.positional[places[1] : places[1] + 1]
+                names = [] if declared is None else declared.positional[CARRIED[name] :][:1]
                 found = _ignored(statement, names[0], init.id) if names else None
                 if found is not None:
                     yield IgnoredCarry(found.at, statement.name, names[0], init.id, name)

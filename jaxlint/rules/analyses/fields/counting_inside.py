@@ -86,7 +86,7 @@ def ends_with_the_call(event: FieldEvent, field: str, evaluator: Evaluator) -> b
         return False
     items = _items(function, _counting(event, field), module, evaluator)
     in_place = isinstance(event, AssignAttribute)
-    counting = Counting(lambda call: _is_named(call.func, function.name), field, items, in_place=in_place)
+    counting = Counting(lambda call: last_name(call.func) == function.name, field, items, in_place=in_place)
     return all(
         _is_compiled(caller, module, evaluator) and keeps_inside(caller, counting, module, evaluator)
         for caller in callers
@@ -118,13 +118,14 @@ def _callers(function: Function, module: Module, evaluator: Evaluator) -> list[F
         return []
     applying = (part for one in module.outline.applying for part in parts(one.call))
     outside = (part for call in module.outline.module_calls for part in parts(call))
-    if any(_is_named(part, function.name) for some in (applying, outside) for part in some):
+    if any(last_name(part) == function.name for some in (applying, outside) for part in some):
         return []
     callers: list[Function] = []
     for caller in module.outline.functions.values():
         body = evaluator.calls.body_of(FunctionSymbol(module, caller)) or ()
-        named = [part for part in all_parts(body) if _is_named(part, function.name)]
-        called = [part for part in all_parts(body) if isinstance(part, Call) and _is_named(part.func, function.name)]
+        every = list(all_parts(body))
+        named = [part for part in every if last_name(part) == function.name]
+        called = [part for part in every if isinstance(part, Call) and last_name(part.func) == function.name]
         if len(named) > len(called):
             return []
         if called:
@@ -231,8 +232,3 @@ def _is_computed(value: Expr, counting: Counting, names: Collection[str]) -> boo
                 return False  # a method may return its instance
             return all(_is_computed(argument.value, counting, names) for argument in args)
     return isinstance(value, Constant)
-
-
-def _is_named(expr: Expr, name: str) -> bool:
-    """Whether an expression is a name, or ends with it."""
-    return (isinstance(expr, Name) and expr.id == name) or (isinstance(expr, Attribute) and expr.attr == name)

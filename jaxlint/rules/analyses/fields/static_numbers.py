@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
@@ -12,12 +12,12 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Event, KeywordValue, Replace
 from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
-from jaxlint.libraries.transforms import Kind
+from jaxlint.libraries.transforms import CARRIED, Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
-from jaxlint.rules.analyses.fields.counting_inside import ends_with_its_call, ends_with_the_call
+from jaxlint.rules.analyses.fields.counting_inside import FieldEvent, ends_with_its_call, ends_with_the_call
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fields.stepped import SCALING, Moved, moved_at_each_turn
 from jaxlint.rules.analyses.fields.swept import swept_into
@@ -28,8 +28,6 @@ from jaxlint.syntax.expressions import (
     Binary,
     Call,
     Display,
-    Expr,
-    Name,
     Span,
     Starred,
     dotted,
@@ -62,8 +60,6 @@ _RARELY = frozenset(
 _SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
 #: Functions that make arrays of other shapes.
 _LENGTHENING = frozenset("pad concatenate append repeat tile vstack hstack stack resize zeros ones full empty".split())
-#: Loops that want a pytree back that has the structure of the one that they gave.
-_CARRYING = frozenset({"jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop"})
 
 #: The events in which fields get values.
 FIELD_EVENTS = (Construct, Replace, AssignAttribute)
@@ -218,9 +214,7 @@ def _is_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     return not isinstance(value, Container) and not (isinstance(value, Scalar) and value.kind in ("str", "bytes"))
 
 
-def _is_repeated(
-    event: Construct | Replace | AssignAttribute, field: Field, value: Value, evaluator: Evaluator
-) -> bool:
+def _is_repeated(event: FieldEvent, field: Field, value: Value, evaluator: Evaluator) -> bool:
     """Whether the update may run at each step: in a loop, or in a function, if it is not said to go up rarely.
 
     What is no counter by its name and changes by no stated number may be moved once: `z=self.z + dz`.
@@ -244,7 +238,7 @@ def _is_repeated(
     return _is_compiled(event) or _is_called_compiled(event, evaluator)
 
 
-def _is_handed_down(event: Construct | Replace | AssignAttribute, evaluator: Evaluator) -> bool:
+def _is_handed_down(event: FieldEvent, evaluator: Evaluator) -> bool:
     """Whether the changed copy is an argument of another call and goes nowhere else: settings for a part of a model."""
     if not isinstance(event, Replace) or event.rebinds or event.into_jit or not event.place.functions:
         return False
@@ -254,20 +248,20 @@ def _is_handed_down(event: Construct | Replace | AssignAttribute, evaluator: Eva
     return any(isinstance(a.value, Call) and place_of(a.value.at) == at for call in calls for a in call.args)
 
 
-def _is_of_another(event: Construct | Replace | AssignAttribute) -> bool:
+def _is_of_another(event: FieldEvent) -> bool:
     """Whether each turn of a loop copies another instance, or the same one as before: the variable is not renewed."""
     if not isinstance(event, Replace) or event.base is None or event.rebinds or event.into_jit:
         return False
     return dotted(event.base) is not None
 
 
-def _is_scaled(event: Construct | Replace | AssignAttribute, field: Field) -> bool:
+def _is_scaled(event: FieldEvent, field: Field) -> bool:
     """Whether a copy has a multiple of the number: that of a counter is the width of a step, and not their number."""
     value = None if isinstance(event, AssignAttribute) else event.call.keyword(field.name)
     return isinstance(value, Binary) and value.op in ("*", "/", "//")
 
 
-def _grows(event: Construct | Replace | AssignAttribute) -> bool:
+def _grows(event: FieldEvent) -> bool:
     """Whether another field gets a longer tuple, list or array at the same time: that compiles again, too."""
     if isinstance(event, AssignAttribute):
         return False
@@ -289,7 +283,7 @@ def _is_compiled(event: Event) -> bool:
 def _is_carried(event: Event) -> bool:
     """Whether a loop of jax that has a carry calls the function around the update at each of its turns."""
     around = event.place.functions[:1]
-    return any(applied.transform.name in _CARRYING for function in around for applied in event.place.applied(function))
+    return any(applied.transform.name in CARRIED for function in around for applied in event.place.applied(function))
 
 
 def _meets_jax(event: Event, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -325,15 +319,11 @@ def _is_called_compiled(event: Event, evaluator: Evaluator) -> bool:
     """Whether a function of the module that is transformed calls the one around the update, as far as names tell."""
     place = event.place
     module, names = place.module, {function.name for function in place.functions}
-    if any(_is_named(part, names) for applying in module.outline.applying for part in parts(applying.call)):
+    if any(last_name(part) in names for applying in module.outline.applying for part in parts(applying.call)):
         return True
     for function in module.outline.functions.values():
         body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
-        if any(_is_named(part, names) for part in all_parts(body)) and evaluator.calls.transformed.of(function, module):
+        is_calling = any(last_name(part) in names for part in all_parts(body))
+        if is_calling and evaluator.calls.transformed.of(function, module):
             return True
     return False
-
-
-def _is_named(expr: Expr, names: Collection[str]) -> bool:
-    """Whether an expression is one of some names, or ends with one of them."""
-    return (isinstance(expr, Name) and expr.id in names) or (isinstance(expr, Attribute) and expr.attr in names)
