@@ -79,6 +79,10 @@ class Jump(_Base, frozen=True, gc=False, eq=False):
     """`break` or `continue`."""
 
 
+class Break(Jump, frozen=True, gc=False, eq=False):
+    """`break`."""
+
+
 class Delete(_Base, frozen=True, gc=False, eq=False):
     """`del target`; several targets are a tuple display."""
 

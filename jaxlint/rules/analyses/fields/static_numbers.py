@@ -19,6 +19,7 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
 from jaxlint.rules.analyses.fields.counting_inside import FieldEvent, ends_with_its_call, ends_with_the_call
 from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.fields.seldom_moved import is_seldom_moved
 from jaxlint.rules.analyses.fields.stepped import SCALING, Moved, moved_at_each_turn
 from jaxlint.rules.analyses.fields.swept import swept_into
 from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
@@ -108,9 +109,9 @@ def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
             loops = loops and field.name in COUNTER_NAMES
         counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
         counts = counts and _is_repeated(event, field, value.value, evaluator)
-        if (counts or (loops and is_swept(plain(value.value)))) and not ends_with_its_call(
-            event, field.name, evaluator
-        ):
+        if not counts and not (loops and is_swept(plain(value.value))):
+            continue
+        if not ends_with_its_call(event, field.name, evaluator) and not is_seldom_moved(event, evaluator):
             confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
             is_scheduled = _is_float(value.value) and (counts or not isinstance(event, Construct))
             what = _CHANGES if _is_float(value.value) else _COUNTS

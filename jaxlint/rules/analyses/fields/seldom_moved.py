@@ -1,0 +1,135 @@
+"""Loops on the host in which a number does not cost a compilation at each turn: searches, and what happens once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, Construct, Replace
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
+from jaxlint.pytrees.updating import COPYING_NAMES
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Attribute, BoolOp, Call, Compare, Constant, Expr, Name, Span, Unary, last_name
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    Break,
+    For,
+    If,
+    Return,
+    While,
+    all_parts,
+    expressions,
+    parts,
+    target_names,
+    walk,
+)
+
+#: Where functions compile nothing anew for another number: those of jax.numpy take it as an argument.
+_ON_THE_HOST = ("builtins.", "math.", "numpy.", "jax.numpy.", "jax.random.", "time.", "logging.")
+#: How many functions that call each other are looked into.
+_FAR = 3
+
+
+def is_seldom_moved(event: Construct | Replace | AssignAttribute, evaluator: Evaluator) -> bool:
+    """Whether a loop of the host moves a number once, or searches it with functions that compile nothing.
+
+    A search ends by what it finds: a `while`, or a `for` with a `break`. A counted loop may be a part of each step.
+    """
+    module, functions = event.place.module, event.place.functions
+    if not functions:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(module, functions[0])) or ()
+    place = place_of(event.at)
+    loops = [s for s in walk(body) if isinstance(s, (For, While)) and _holds(s.body, place)]
+    if len(loops) == 1 and any(_is_once(branch, loops[0]) for branch in _branches(loops[0].body, place)):
+        return True
+    if not loops or not _is_search(loops[-1]):
+        return False
+    asked = (part for expr in expressions(loops[0]) for part in parts(expr))
+    scope = functions[-1].inner_scope
+    return _stays_on_host((*asked, *all_parts(loops[0].body)), module, scope, evaluator)
+
+
+def _holds(body: Body, place: Span) -> bool:
+    return any(place_of(s.at).holds(place) for s in body)
+
+
+def _branches(body: Body, place: Span) -> Iterator[tuple[Expr, Body]]:
+    """The branches of conditions in which something stands, with their tests."""
+    for statement in walk(body, nested=False):
+        for test, branch in statement.branches if isinstance(statement, If) else ():
+            if _holds(branch, place):
+                yield test, branch
+
+
+def _is_once(condition: tuple[Expr, Body], loop: For | While) -> bool:
+    """Whether a branch is taken at one turn of a loop at most, as its test or its own end tells."""
+    test, branch = condition
+    if isinstance(branch[-1], (Return, Break)):
+        return True
+    counted = set(target_names(loop.target)) if isinstance(loop, For) else set[str]()
+    return any(_is_met_once(part, counted, branch) for part in _conjoined(test))
+
+
+def _conjoined(test: Expr) -> Iterator[Expr]:
+    """The conditions that hold together."""
+    if isinstance(test, BoolOp) and test.op == "and":
+        yield from _conjoined(test.left)
+        yield from _conjoined(test.right)
+    else:
+        yield test
+
+
+def _is_met_once(test: Expr, counted: set[str], branch: Body) -> bool:
+    """Whether a condition is that the loop is at one turn, or a flag that the branch turns over."""
+    match test:
+        case Compare(left=left, ops=("==",), comparators=(right,)):
+            return any(isinstance(side, Name) and side.id in counted for side in (left, right))
+        case Unary(op="not", operand=Name(id=flag)):
+            return _sets(flag, True, branch)
+        case Name(id=flag):
+            return _sets(flag, False, branch)
+    return False
+
+
+def _sets(flag: str, value: bool, branch: Body) -> bool:
+    return any(
+        isinstance(s, Assign)
+        and isinstance(s.value, Constant)
+        and s.value.value is value
+        and any(isinstance(target, Name) and target.id == flag for target in s.targets)
+        for s in branch
+    )
+
+
+def _is_search(loop: For | While) -> bool:
+    """Whether a loop ends by what it has found."""
+    return isinstance(loop, While) or any(isinstance(s, (Return, Break)) for s in walk(loop.body, nested=False))
+
+
+def _stays_on_host(exprs: Iterable[Expr], module: Module, scope: str, evaluator: Evaluator, far: int = _FAR) -> bool:
+    """Whether all calls among expressions are known to compile nothing."""
+    return all(_is_of_host(part, module, scope, evaluator, far) for part in exprs if isinstance(part, Call))
+
+
+def _is_of_host(call: Call, module: Module, scope: str, evaluator: Evaluator, far: int) -> bool:
+    if last_name(call.func) in COPYING_NAMES:
+        return True
+    name = evaluator.model.resolver.library_name(call.func, module, scope)
+    if name:
+        return name.startswith(_ON_THE_HOST)
+    symbol = evaluator.model.resolver.resolve(call.func, module, scope)
+    if isinstance(symbol, ClassSymbol):
+        return True
+    if isinstance(call.func, Attribute) and not isinstance(symbol, FunctionSymbol):
+        named = [f for f in module.outline.functions.values() if f.name == call.func.attr and f.owner is not None]
+        symbol = FunctionSymbol(module, named[0]) if len(named) == 1 else symbol
+    if not isinstance(symbol, FunctionSymbol) or not far:
+        return False
+    function, home = symbol.declaration, symbol.module
+    body = evaluator.calls.body_of(symbol)
+    if body is None or function.decorators or evaluator.calls.transformed.of(function, home):
+        return False
+    return _stays_on_host(all_parts(body), home, function.inner_scope, evaluator, far - 1)
