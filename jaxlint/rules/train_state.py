@@ -19,7 +19,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
-from jaxlint.rules.analyses.changes.collections_renewed import is_never_renewed
+from jaxlint.rules.analyses.changes.collections_renewed import is_never_renewed, may_be_renewed
 from jaxlint.rules.analyses.changes.updates import accepted_keywords, misses_gradients
 from jaxlint.rules.analyses.fixes.rebinding import taking_result
 from jaxlint.rules.base import EventRule, NodeRule, Problem
@@ -93,10 +93,10 @@ class TrainState(EventRule, NodeRule):
     ## When not to use it
 
     Batch statistics are reported where the variable that holds them is never read: in the function that calls
-    `apply_fn`, or in the one that differentiates it with `has_aux=True`. Name the variable `_updates` to say that
-    they are not wanted. `_` says so, too, unless a training step drops them there, nothing that is seen ever writes
-    new ones into the state, and the model is applied to them elsewhere without `mutable`. Statistics that are passed on
-    and then forgotten are not seen.
+    `apply_fn`, or in the one that differentiates it with `has_aux=True`. Where no gradients are applied and something
+    else writes new ones into the state, they are not wanted. Name the variable `_updates` to say that. `_` says so,
+    too, unless a training step drops them there, nothing that is seen ever writes new ones into the state, and the
+    model is applied to them elsewhere without `mutable`. Statistics that are passed on and then forgotten are not seen.
 
     ## References
 
@@ -367,12 +367,18 @@ def _handing(name: str, collection: str, calls: Sequence[Call]) -> Proposal | No
     return Proposal(f"Write `{collection}` back", Applicability.UNSAFE, (change,))
 
 
-def _is_forgotten(collection: str, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether the outermost function around a body applies gradients, and neither it nor others renew the state."""
+def _is_forgotten(collection: str, cls: PytreeClass, code: CodeRead, is_named: bool, evaluator: Evaluator) -> bool:
+    """Whether new statistics are lost: the outermost function around applies gradients, or nothing renews the state.
+
+    Where others renew it and no gradients are applied, the statistics of this call are not wanted: those of a norm of
+    gradients, of a validation. Those that have no name are only missed where nothing at all renews them.
+    """
     module, around = code.place.module, code.place.functions[0] if code.place.functions else code.function
     body = None if around is None else evaluator.calls.body_of(FunctionSymbol(module, around))
-    calls = [part for part in all_parts(body or ()) if isinstance(part, Call)]
+    calls = (part for part in all_parts(body or ()) if isinstance(part, Call))
     is_training = any(last_name(call.func) == "apply_gradients" for call in calls)
+    if is_named:
+        return is_training or not may_be_renewed(collection, cls, module, evaluator)
     return around is not None and is_training and is_never_renewed(collection, cls, around, module, evaluator)
 
 
@@ -388,7 +394,7 @@ def _lost(
     if not isinstance(taken, cst.Name) or taken.value not in _unread(function.code):
         return
     is_nameless = taken.value == "_"
-    if is_nameless and not _is_forgotten(collection, cls, function.code, evaluator):
+    if not _is_forgotten(collection, cls, function.code, not is_nameless, evaluator):
         return
     way_out = f"hand it to `apply_gradients(grads=..., {collection}=...)`"
     yield Problem(

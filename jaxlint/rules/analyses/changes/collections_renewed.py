@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
@@ -27,11 +27,10 @@ def is_never_renewed(
     The function is the only one that updates it. What is computed elsewhere rests on what `create` was given; where
     all calls update, none of them reads what was kept.
     """
-    homes = dict.fromkeys((module, *evaluator.model.importers(module), *around(cls, evaluator)))
-    if not all(_only_creates(collection, cls, home, evaluator) for home in homes):
+    if may_be_renewed(collection, cls, module, evaluator):
         return False
     is_read = False
-    for call, caller, home in (applied for one in homes for applied in _applied(one, evaluator)):
+    for call, caller, home in (a for one in _homes(cls, module, evaluator) for a in _applied(one, evaluator)):
         if _is_updating(call) and caller is not function:
             return False
         body = None if caller is None else evaluator.calls.body_of(FunctionSymbol(home, caller))
@@ -39,6 +38,16 @@ def is_never_renewed(
         if variables is not None and not _is_updating(call):
             is_read = is_read or any(_is_of(part, collection) for part in parts(variables))
     return is_read
+
+
+def may_be_renewed(collection: str, cls: PytreeClass, module: Module, evaluator: Evaluator) -> bool:
+    """Whether something that is seen may give a state the collection once it is made."""
+    return not all(_only_creates(collection, cls, home, evaluator) for home in _homes(cls, module, evaluator))
+
+
+def _homes(cls: PytreeClass, module: Module, evaluator: Evaluator) -> Iterable[Module]:
+    """The modules in which a state of a class may be renewed that is used in another one."""
+    return dict.fromkeys((module, *evaluator.model.importers(module), *around(cls, evaluator)))
 
 
 def _only_creates(collection: str, cls: PytreeClass, home: Module, evaluator: Evaluator) -> bool:
