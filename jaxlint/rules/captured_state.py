@@ -438,7 +438,7 @@ def _without_parameter(
         root = (path or "").partition(".")[0]
         if path is None or is_own(root, one.params, one.body):
             continue
-        outside = None if read else computed_outside(one.body, one.params, path, code.body)
+        outside = None if read else computed_outside(one.body, one.params, path, call, code.body)
         if outside is not None:
             yield _of_computed(outside, one, parameter, path)
             return

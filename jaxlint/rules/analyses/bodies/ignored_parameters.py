@@ -10,6 +10,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.libraries.transforms import CARRIED
 from jaxlint.pytrees.updating import AT, UPDATE_METHODS
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted, last_name
 from jaxlint.syntax.statements import (
     Assign,
@@ -41,11 +42,18 @@ class IgnoredCarry(msgspec.Struct, frozen=True):
     loop: str
 
 
-def computed_outside(body: Body, params: Container[str], given: str, around: Body) -> Name | None:
-    """The variable that a function reads from around it, and that was computed there from what a path stands for."""
+def computed_outside(body: Body, params: Container[str], given: str, call: Call, around: Body) -> Name | None:
+    """The variable that a function reads from around it, and that was computed there from what a path stands for.
+
+    That is before the call of what is differentiated, to which the path is given.
+    """
     computed: set[str] = set()
+    begins = place_of(call.at)
     for statement in walk(around, nested=False):
-        if isinstance(statement, Assign) and any(dotted(part) == given for part in parts(statement.value)):
+        if not isinstance(statement, Assign) or place_of(statement.value.at) >= begins:
+            continue
+        inside = parts(statement.value)
+        if any(dotted(part) == given for part in inside) and not any(part is call for part in inside):
             computed.update(name for target in statement.targets for name in target_names(target) if name != given)
     read = (part for part in all_parts(body) if isinstance(part, Name) and part.id in computed)
     return next((part for part in read if not is_own(part.id, params, body)), None)
