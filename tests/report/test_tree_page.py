@@ -67,7 +67,7 @@ def test_classes_are_drawn_nested_with_findings_on_their_fields(open_page: Open)
     assert state.locator("details[open] .class .name").all_inner_texts() == ["Log", "loss", "tag"]
     pinned = state.locator(".field.static", has_text="table").locator(".finding")
     assert pinned.inner_text().startswith("JAX201 field `table` of `State` is declared static and holds an array")
-    assert state.locator(".field.subtree > .role").all_inner_texts() == ["subtree"]
+    assert state.locator(".field.subtree > .name").all_inner_texts() == ["x", "log"]
     assert page.locator("#legend > span").all_inner_texts() == [
         "leaf: traced",
         "subtree: a pytree of its own",
