@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from jaxlint.cst.changes import Proposal, Rename
+from jaxlint.cst.changes import Proposal, Rename, Rewrite
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Update
@@ -15,6 +15,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.optimizer_states import Unkept, unkept_optimizer_states
 from jaxlint.rules.analyses.changes.part_kept import is_bound_in, keeps_only_part
 from jaxlint.rules.analyses.changes.returning import returned_variables
+from jaxlint.rules.analyses.changes.unused_copies import goes_on_with_original
 from jaxlint.rules.analyses.changes.updates import is_copy
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
@@ -54,8 +55,8 @@ class ReturnedOldState(BodyRule):
     ## What it does
 
     Finds functions that put an updated copy of a state into a variable that nobody reads, and return the original, or
-    another state of the class that is older; and functions that update a state but drop the optimizer state that
-    `optax`'s `update` returned for it.
+    another state of the class that is older, or go on with the original in a loop or an attribute; and functions that
+    update a state but drop the optimizer state that `optax`'s `update` returned for it.
 
     ## Why is this bad?
 
@@ -120,9 +121,10 @@ class ReturnedOldState(BodyRule):
         """Look for copies that are made in a function, and for what it returns."""
         function = code.function
         returned = [s.value for s in code.statements if isinstance(s, Return)]
-        if function is None or not returned:
+        if function is None:
             return
-        yield from map(_unkept_problem, unkept_optimizer_states(code, evaluator))
+        if returned:
+            yield from map(_unkept_problem, unkept_optimizer_states(code, evaluator))
         reader = _Reader(
             code, evaluator, frozenset(read.id for value in returned for read in returned_variables(value))
         )
@@ -152,6 +154,8 @@ class ReturnedOldState(BodyRule):
                 older = reader.older(made, following)
                 if older is not None:
                     yield _problem_of_older(made, function.name, older, _returning(made, following, older))
+                elif goes_on_with_original(made.update, made.original, code, evaluator):
+                    yield _problem_of_unused(made)
 
 
 class _Reader:
@@ -266,7 +270,7 @@ def _returning(made: _Made, following: tuple[Statement, ...], older: str | None 
 
 def _rebinding(made: _Made) -> Proposal:
     """The fix in a loop or a branch: the copy takes the place of the original there."""
-    return Proposal(f"Assign it to `{made.original}`", Applicability.UNSAFE, (Rename(made.at, made.original),))
+    return Proposal(f"Assign it to `{made.original}`", Applicability.UNSAFE, (Rewrite(made.at, made.original),))
 
 
 def _problem_of_older(made: _Made, function: str, older: str, fix: Proposal | None) -> Problem:
@@ -280,6 +284,20 @@ def _problem_of_older(made: _Made, function: str, older: str, fix: Proposal | No
         reason="an update makes a copy; what is not handed on changes nothing",
         help=way_out,
         fix=fix,
+    )
+
+
+def _problem_of_unused(made: _Made) -> Problem:
+    way_out = f"assign it to `{made.original}`"
+    return Problem(
+        at=made.at,
+        message=(
+            f"`{made.name}` holds the updated `{made.cls.name}` and is never used: `{made.original}` stays as it was,"
+            f" and the update is lost; {way_out}"
+        ),
+        reason="an update makes a copy; the original stays as it was",
+        help=way_out,
+        fix=_rebinding(made),
     )
 
 

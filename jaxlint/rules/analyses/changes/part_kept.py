@@ -18,7 +18,7 @@ from jaxlint.syntax.statements import (
 )
 
 #: The update of a train state that changes its parameters, its optimizer's state and its count of steps.
-_OPTIMIZER_STEP = "apply_gradients"
+OPTIMIZER_STEP = "apply_gradients"
 
 
 def keeps_only_part(name: str, original: str, update: Update, code: CodeRead, following: Body) -> bool:
@@ -28,7 +28,7 @@ def keeps_only_part(name: str, original: str, update: Update, code: CodeRead, fo
     goes on from the sum before. A state that the function does not step on may be tried out with other values; but who
     lets the optimizer make its step and hands back the state as well, has trained for nothing.
     """
-    is_step = update.function == _OPTIMIZER_STEP
+    is_step = update.function == OPTIMIZER_STEP
     changed = _carried_on(update, original)
     if not is_step and not changed:
         return False

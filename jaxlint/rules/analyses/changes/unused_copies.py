@@ -1,0 +1,35 @@
+"""Updated copies that nobody reads, where the original is what the code goes on with."""
+
+from __future__ import annotations
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Update
+from jaxlint.rules.analyses.changes.part_kept import OPTIMIZER_STEP
+from jaxlint.syntax.expressions import Call, dotted
+from jaxlint.syntax.statements import For, While, all_parts, parts, walk
+
+#: Modules whose functions measure how long an update takes.
+_CLOCKS = ("time.", "timeit.")
+
+
+def goes_on_with_original(update: Update, original: str, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a copy that nobody reads was to take the place of the original.
+
+    It is a step of an optimizer; or it is computed from the original, in a loop that begins with that at each turn, or
+    of an attribute, which the next call finds as it was. A test may only see that the update works, and a clock
+    measures it.
+    """
+    if any(function.name.startswith("test") for function in code.place.functions):
+        return False
+    named = evaluator.model.resolver.library_name
+    if any(named(call.func, code.place.module, code.scope).startswith(_CLOCKS) for call in code.calls):
+        return False
+    if update.function == OPTIMIZER_STEP:
+        return True
+    given = (argument.value for argument in update.call.args if argument.keyword is not None)
+    if not any((dotted(part) or "").startswith(f"{original}.") for value in given for part in parts(value)):
+        return False
+    loops = (s for s in walk(code.body, nested=False) if isinstance(s, (For, While)))
+    is_in_loop = any(isinstance(p, Call) and p is update.call for loop in loops for p in all_parts(loop.body))
+    owner = code.place.owner
+    return is_in_loop or (original.startswith("self.") and (owner is None or not owner.is_pytree))
