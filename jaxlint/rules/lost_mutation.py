@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
-from jaxlint.infer.bodies.slots import ANY_ITEM, Slot, origin, slot_of
+from jaxlint.infer.bodies.slots import ANY_ITEM, Slot, changed_by, origin, slot_of
 from jaxlint.infer.bodies.usage import Changed
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
@@ -292,7 +292,8 @@ def _is_looked_for(mutation: Mutation, slot: Slot, function: Function, code: Cod
     if not mutation.purpose.adds or not mutation.of_attribute:
         return False
     read = {id(p.value) for p in all_parts(code.body) if isinstance(p, Attribute)}
-    kept = [s.value for s in walk(code.body) if isinstance(s, (Assign, Return)) and s.value is not None]
+    taking = (s for s in walk(code.body) if all(stored.root != slot.root for _, stored in changed_by(s)))
+    kept = [s.value for s in taking if isinstance(s, (Assign, Return)) and s.value is not None]
     if any(isinstance(p, Name) and p.id == slot.root and id(p) not in read for value in kept for p in parts(value)):
         return False  # it goes into something, perhaps into what is returned
     holder = slot.path[:-1] if slot.path[-1:] == mutation.slot.path[-1:] else slot.path

@@ -424,10 +424,13 @@ def test_not_a_regular_file(tmp_path: Path) -> None:
 
 
 CHECK_AS_NOBODY = """
-import os, sys
+import difflib, importlib, os, pkgutil, sys
 sys.path.insert(0, sys.argv[1])
 # what is imported later cannot be read by then, in the home of another user
-import difflib, jaxlint.cli.main, jaxlint.report.text
+import jaxlint.cli.main
+for module in pkgutil.walk_packages(jaxlint.__path__, "jaxlint."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
 from jaxlint.linter.engine import check_source
 assert check_source(open(os.path.join(sys.argv[2], "good.py")).read())
 os.chdir(sys.argv[2])

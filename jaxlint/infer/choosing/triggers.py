@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from operator import attrgetter
 
 from jaxlint.infer.choosing.given import GivenClasses, assigned_in, is_pytree, may_take_no_items
+from jaxlint.infer.choosing.making import singles_out_arguments
 from jaxlint.infer.choosing.pieces import (
     applying_pieces,
     has_bare_parameters,
@@ -52,7 +53,6 @@ from jaxlint.symbols.outline import (
     Unit,
 )
 from jaxlint.syntax.expressions import Call, last_name
-from jaxlint.syntax.statements import parts
 
 #: Updates that are noticed where their result is thrown away.
 _DISCARDED = (
@@ -478,10 +478,7 @@ class Triggers:
             applied = self.transformed.decorating(symbol.declaration, symbol.module)
             return any(one.singles_out_arguments for one in applied)
         if isinstance(symbol, ValueSymbol) and isinstance(symbol.assignment.value, Call):
-            calls = [p for p in parts(symbol.assignment.value) if isinstance(p, Call)]
-            callees = (self.model.callees.of_call(call, symbol.module, symbol.scope) for call in calls)
-            transforms = (TRANSFORMS.get(c.name) for c in callees if c is not None)
-            return any(map(names_static, calls)) or any(t and t.reads_static_annotations for t in transforms)
+            return singles_out_arguments(symbol, self.model)
         return False
 
 

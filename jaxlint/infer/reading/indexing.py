@@ -15,7 +15,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import ALWAYS_DESCRIBED, DESCRIBED
 from jaxlint.pytrees.updating import see_updates
 from jaxlint.symbols.outline import Applying, Assignment, Class, Function
-from jaxlint.syntax.expressions import Call
+from jaxlint.syntax.expressions import Call, dotted
 
 
 class Indexer:
@@ -46,7 +46,7 @@ class Indexer:
             project_index.seeing.add(module.path)
         for name, bindings in module.outline.module_scope.bindings.items():
             values = [b.value for b in bindings if isinstance(b, Assignment) and isinstance(b.value, Call)]
-            if any(map(names_static, values)):
+            if any(names_static(value) or _makes_static(value, module) for value in values):
                 project_index.names_with_static_arguments.add(name)
 
     def index_declared(self, module: Module, declared: Iterable[Class], functions: Collection[Function]) -> None:
@@ -136,3 +136,10 @@ def subclasses_among(classes: Iterable[PytreeClass]) -> dict[Key, list[Key]]:
         for ancestor in cls.mro[1:]:
             found.setdefault(ancestor.symbol.key, []).append(cls.symbol.key)
     return found
+
+
+def _makes_static(call: Call, module: Module) -> bool:
+    """Whether a call is one of a function of the module that returns what has static arguments: `make_step()`."""
+    function = module.outline.functions.get(dotted(call.func) or "")
+    returned = () if function is None else function.return_values
+    return any(isinstance(value, Call) and names_static(value) for value in returned)

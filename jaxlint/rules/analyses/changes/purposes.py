@@ -44,7 +44,7 @@ class Purpose(msgspec.Struct, frozen=True):
     lasts: bool = False
     #: Whether it is made from what the function is given.
     computed: bool = False
-    #: Whether it is the old one with something added or subtracted.
+    #: Whether it is the old one with something added or subtracted, or what a function makes of the whole object.
     adds: bool = False
 
 
@@ -77,8 +77,13 @@ def purpose_of(statement: Statement | None, slot: Slot, on_self: bool, made: set
         case Assign(value=value):
             updates = any(slot_of(part) == slot for part in parts(value))
             adds = updates and isinstance(value, Binary) and value.op in ("+", "-")
+            adds = adds or (isinstance(value, Call) and _is_given(slot.root, value))
             return Purpose(updates, updates and (on_self or _counts(value, slot)), _mentions(value, made), adds)
     return Purpose(computed=True)
+
+
+def _is_given(name: str, call: Call) -> bool:
+    return any(isinstance(argument.value, Name) and argument.value.id == name for argument in call.args)
 
 
 def made_from(names: set[str], body: Body) -> set[str]:

@@ -293,9 +293,10 @@ def called_in_construction(cls: PytreeClass) -> set[str]:
 
 
 def initialised(attr: str, cls: PytreeClass) -> bool:
-    """Whether the constructor gives the attribute a value, and not `None` for a later one."""
-    found = cls.method("__init__")
-    if found is None:
+    """Whether the constructor, or that of a base, gives the attribute a value, and not `None` for a later one."""
+    constructors = [m for ancestor in cls.mro for m in own_methods(ancestor) if m.name == "__init__"]
+    if not constructors:
         return cls.field(attr) is not None
-    values = [a.value for a in found[1].self_assignments if a.attr == attr]
+    assigned = ([a.value for a in one.self_assignments if a.attr == attr] for one in constructors)
+    values = next(filter(None, assigned), [])
     return any(v is not None and not is_none(v) for v in values)
