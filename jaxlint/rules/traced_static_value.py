@@ -22,11 +22,12 @@ from jaxlint.rules.analyses.under_trace.compiled_callers import Numbers, bare, c
 from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, mapped_parameters, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Binary, Call, Expr, Name, Subscript, Unary, last_name, unpacked
+from jaxlint.syntax.expressions import Binary, Call, Display, Expr, Name, Subscript, Unary, last_name, unpacked
 from jaxlint.syntax.statements import (
     Assign,
     Body,
     With,
+    assigned_names,
     bound_once,
     looked_up,
     parts,
@@ -135,7 +136,7 @@ class TracedStaticValue(BodyRule):
             given = [
                 one
                 for one in given
-                if _is_reduced(one, code.body) or every.are_put(one.expr, one.field, one.cls, evaluator)
+                if _is_staged(one, code.body, evaluator) or every.are_put(one.expr, one.field, one.cls, evaluator)
             ]
             fields = frozenset(one.field.name for one in given)
             symbol = FunctionSymbol(code.place.module, function)
@@ -145,7 +146,7 @@ class TracedStaticValue(BodyRule):
             found = [
                 one
                 for one in (given if caller is not None else ())
-                if _is_reduced(one, code.body) or numbers.are_put(one.expr, one.field, one.cls, evaluator)
+                if _is_staged(one, code.body, evaluator) or numbers.are_put(one.expr, one.field, one.cls, evaluator)
             ]
         for one in found:
             fix = make_leaf(one.field, one.cls, code.place.module, evaluator.model)
@@ -190,6 +191,25 @@ def _is_reduced(given: _Static, body: Body) -> bool:
     return isinstance(expr, Call) and last_name(expr.func) in ARRAY_REDUCTIONS and not _is_computed_at_once(body)
 
 
+def _is_staged(given: _Static, body: Body, evaluator: Evaluator) -> bool:
+    """Whether a number is what the body, a function of jax or a helper has just made: under `jit` that is a tracer."""
+    if _is_reduced(given, body):
+        return True
+    found = plain(given.value.value)
+    if not isinstance(given.expr, Name) or not _is_number(found, given.field, given.cls, evaluator):
+        return False
+    bound = [s for s in walk(body, nested=False) if given.expr.id in assigned_names((s,))]
+    made = bound[0].value if len(bound) == 1 and isinstance(bound[0], Assign) else None
+    return isinstance(made, (Call, Display, Subscript)) and not _is_computed_at_once(body)
+
+
+def _is_number(value: Value, field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a value is an array of jax of one element, or one that JAX201 takes for such: the field says so."""
+    if not isinstance(value, Array) or value.library != "jax" or value.declared:
+        return False
+    return value.single is True or (value.single is None and evaluator.promises.no_large_array(field, cls))
+
+
 def _is_computed_at_once(body: Body) -> bool:
     """Whether a body has jax compute something while it traces: `with jax.ensure_compile_time_eval():`."""
     opened = (expr for s in walk(body, nested=False) if isinstance(s, With) for expr, _ in s.items)
@@ -217,7 +237,7 @@ class _Computed:
         if _computes_with(expr, self._leaves):
             return True
         held = self._computed(plain(value.value), expr)
-        if self._is_number(held, field, cls) and not _is_computed_at_once(self._code.body):
+        if _is_number(held, field, cls, self._evaluator) and not _is_computed_at_once(self._code.body):
             if any(isinstance(part, Name) and part.id in self._names for part in parts(expr)):
                 return True
         return self._numbers.are_put(expr, field, cls, self._evaluator) or self._holds_traced(expr)
@@ -230,12 +250,6 @@ class _Computed:
         resolver, calls = self._evaluator.model.resolver, self._evaluator.calls
         found = resolver.follow(resolver.resolve(call.func, self._code.place.module, self._code.scope))
         return plain(calls.return_of(found, None, {})) if isinstance(found, FunctionSymbol) else value
-
-    def _is_number(self, value: Value, field: Field, cls: PytreeClass) -> bool:
-        """Whether a value is an array of jax of one element, or one that JAX201 takes for such: the field says so."""
-        if not isinstance(value, Array) or value.library != "jax" or value.declared:
-            return False
-        return value.single is True or (value.single is None and self._evaluator.promises.no_large_array(field, cls))
 
     def _holds_traced(self, expr: Expr) -> bool:
         """Whether an expression is an instance that is made of traced numbers: settings that are the same for none."""
