@@ -21,7 +21,7 @@ from jaxlint.rules.analyses.instances.passed import calls_of
 from jaxlint.rules.analyses.instances.sharing import sharing_at
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, children, dotted
-from jaxlint.syntax.statements import Assign, Body, Do, Statement, all_parts, bound_once, parts, target_names
+from jaxlint.syntax.statements import Assign, Body, Do, Return, Statement, all_parts, bound_once, parts, target_names
 
 _COPIES = frozenset({"copy.copy"})
 
@@ -31,6 +31,7 @@ class _Copy(msgspec.Struct, frozen=True):
 
     original: str
     given: frozenset[str]
+    cls: PytreeClass
 
 
 class AliasedContainer(BodyRule):
@@ -111,6 +112,7 @@ class AliasedContainer(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is changed in place in copies that the body makes."""
         yield from _by_another_name(code, evaluator)
+        yield from _taken_from_copies(code, evaluator)
         changes = [e for e in code.events if isinstance(e, MutateField) and _is_changed(e.held, e.how)]
         if not changes:
             return
@@ -147,12 +149,33 @@ def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
             update = given.get((slot.root, original, taken.attr)) if isinstance(taken, Attribute) else None
             if update is None or original is None or not isinstance(taken, Attribute) or id(update.call) in dropped:
                 continue
-            is_item = len(slot.path) == 1 and slot.path[0].startswith("[")
-            if not is_item or not _is_changed(instances.value(taken), "item") or _remakes(update.receiver.cls):
+            if not _is_item(slot) or not _is_changed(instances.value(taken), "item") or _remakes(update.receiver.cls):
                 continue
             by = _read_by(original, taken.attr, at, code, evaluator, bases)
             if by is not None:
                 yield _problem(at, update.receiver.cls, taken.attr, slot.root, original, by)
+
+
+def _taken_from_copies(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """What is taken out of a copy and changed in place: `held = copy.params`."""
+    once = bound_once(code.body)
+    taken = {name: held for name, held in once.items() if isinstance(held, Attribute) and dotted(held.value) in once}
+    copies = _copies(code, evaluator) if taken else {}
+    instances = LocalInstances.of(code, evaluator)
+    for at, slot in (change for s in code.statements for change in changed_by(s)) if copies else ():
+        held = taken.get(slot.root)
+        copied = None if held is None else copies.get(dotted(held.value) or "")
+        if held is None or copied is None or held.attr in copied.given or not _is_item(slot):
+            continue
+        if _is_changed(instances.value(held), "item"):
+            by = _read_by(copied.original, held.attr, at, code, evaluator)
+            if by is not None:
+                yield _problem(at, copied.cls, held.attr, slot.root, copied.original, by)
+
+
+def _is_item(slot: Slot) -> bool:
+    """Whether an item of a variable is changed."""
+    return len(slot.path) == 1 and slot.path[0].startswith("[")
 
 
 def _taken_out(statement: Statement) -> Iterator[tuple[object, Slot]]:
@@ -201,13 +224,13 @@ def _copy(
         is_framework = update.function == cls.framework.replace_method and cls.has_framework_replace
         if original is None or update.call.has_star or not (is_framework or update.function in REPLACE_FUNCTIONS):
             return None
-        return None if _remakes(cls) else _Copy(original, frozenset(k.name for k in update.keywords))
+        return None if _remakes(cls) else _Copy(original, frozenset(k.name for k in update.keywords), cls)
     if isinstance(value, Call) and len(value.args) == 1:
         name = evaluator.model.resolver.library_name(value.func, code.place.module, code.scope)
         original, held = dotted(value.args[0].value), instances.instance(value.args[0].value)
         if name in _COPIES and original is not None and held is not None:
             if held.cls.method("__copy__") is None:
-                return _Copy(original, frozenset())
+                return _Copy(original, frozenset(), held.cls)
     return None
 
 
@@ -253,18 +276,20 @@ def _read_after(path: str, field: str, at: object, body: Body, ignoring: frozens
 
 
 def _reading_caller(original: str, field: str, code: CodeRead, evaluator: Evaluator) -> str | None:
-    """A function of the module that gives the original to this one, and still uses it and its field afterwards."""
+    """A function that gives the original to this one, and still uses it and its field afterwards."""
     function, module = code.function, code.place.module
     if function is None or function.owner or original in code.contents.bound:
         return None
     if all(p.name != original or p.kind != "positional" for p in function.parameters):
         return None
-    for called in calls_of(function, module, (module,), evaluator):
+    for called in calls_of(function, module, (module, *evaluator.model.importers(module)), evaluator):
         given, caller = called.given.get(original), called.caller
         path = None if given is None else dotted(given)
         if caller is None or path is None:
             continue
-        body = evaluator.calls.body_of(FunctionSymbol(module, caller)) or ()
+        body = evaluator.calls.body_of(FunctionSymbol(called.module, caller))
+        if body is None:  # a function that only returns something is not read from another module
+            body = tuple(Return(value.at, value) for value in caller.return_values)
         if _is_repeated(called.call, path, body) or _read_after(path, field, called.call.at, body) is not None:
             return caller.name
     return None
