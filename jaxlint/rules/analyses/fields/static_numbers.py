@@ -175,7 +175,7 @@ def _is_put(moved: Moved, code: CodeRead, evaluator: Evaluator) -> bool:
 
 def _swept(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]:
     """The floats that a loop over something unknown gives to what it computes with from turn to turn."""
-    for event, given in swept_into(code):
+    for event, given in swept_into(code, evaluator):
         cls = event.cls.cls if isinstance(event, Construct) else event.receiver.cls
         field = _static_field(given.name, cls)
         if field is None or is_swept(plain(given.value)):

@@ -269,9 +269,12 @@ class Copies:
             yield from sorted(set.intersection(*returned) if returned else ())
 
     def _is_number(self, expr: Expr, code: CodeRead) -> bool:
-        """Whether an expression certainly is a number: written out, or what is said to be one."""
+        """Whether an expression certainly is a number: written out, what is said to be one, or is one by default."""
         if is_number(expr):
             return True
+        for parameter in code.function.parameters if code.function is not None and isinstance(expr, Name) else ():
+            if parameter.name == dotted(expr) and parameter.default is not None and is_number(parameter.default):
+                return parameter.name not in code.contents.bound
         return isinstance(expr, (Name, Attribute)) and _is_scalar(value_at(expr, code, self.evaluator))
 
     def set_in_turn(self, copy: Call, name: str, code: CodeRead) -> Iterator[str]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, KeywordValue, Replace
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name, last_name
 from jaxlint.syntax.statements import (
     Assign,
@@ -26,7 +29,7 @@ from jaxlint.syntax.statements import (
 _COUNTED = frozenset({"range", "arange", "linspace", "geomspace", "logspace"})
 
 
-def swept_into(code: CodeRead) -> Iterator[tuple[Construct | Replace, KeywordValue]]:
+def swept_into(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[Construct | Replace, KeywordValue]]:
     """The arguments of constructions and updates that the variable of the loop around gives: itself, or a float of it.
 
     A call takes the instance together with what it has made at the turn before: the turns are one computation, and no
@@ -38,7 +41,7 @@ def swept_into(code: CodeRead) -> Iterator[tuple[Construct | Replace, KeywordVal
         for statement in _once_a_turn(loop.body):
             if isinstance(statement, Assign) and _is_float_of(statement.value, names):
                 names.update(name for target in statement.targets for name in target_names(target))
-        for event in _fed_back(loop, made):
+        for event in _fed_back(loop, made, code, evaluator):
             exprs = {id(a.at): a.value for a in event.call.args}
             for given in event.keywords if isinstance(event, Replace) else event.arguments:
                 expr = exprs.get(id(given.at))
@@ -46,7 +49,9 @@ def swept_into(code: CodeRead) -> Iterator[tuple[Construct | Replace, KeywordVal
                     yield event, given
 
 
-def _fed_back(loop: For, made: dict[int, Construct | Replace]) -> Iterator[Construct | Replace]:
+def _fed_back(
+    loop: For, made: dict[int, Construct | Replace], code: CodeRead, evaluator: Evaluator
+) -> Iterator[Construct | Replace]:
     """What a loop makes and gives to a call beside, or as, the variable to which the result is bound.
 
     What an inner loop calls again and again with the same instance is worth its compilation, unless that goes through
@@ -58,7 +63,9 @@ def _fed_back(loop: For, made: dict[int, Construct | Replace]) -> Iterator[Const
         if id(statement.value) in made:
             for name in bound_names(statement):
                 held[name].append(made[id(statement.value)])
-    found: dict[int, Construct | Replace] = {id(event): event for event in _trained_on(loop, assigned, made)}
+    is_counted = _is_counted(loop.iterable, code.place.module, code.scope, evaluator)
+    trained = _trained_on(loop, assigned, made) if is_counted else ()
+    found: dict[int, Construct | Replace] = {id(event): event for event in trained}
     for statement in assigned:
         call = statement.value
         assert isinstance(call, Call)
@@ -77,7 +84,7 @@ def _fed_back(loop: For, made: dict[int, Construct | Replace]) -> Iterator[Const
 def _trained_on(loop: For, assigned: Sequence[Assign], made: dict[int, Construct | Replace]) -> Iterator[Replace]:
     """The updates of a variable that an inner loop binds to what a call makes of it, and that nothing resets."""
     once = set(map(id, assigned))
-    for statement in assigned if _is_counted(loop.iterable) else ():
+    for statement in assigned:
         event = made.get(id(statement.value))
         if not isinstance(event, Replace) or not isinstance(event.base, Name) or not event.rebinds:
             continue
@@ -87,11 +94,20 @@ def _trained_on(loop: For, assigned: Sequence[Assign], made: dict[int, Construct
             yield event
 
 
-def _is_counted(iterable: Expr) -> bool:
-    """Whether a loop goes through as many numbers as it is told to: a list may hold a few stages."""
+def _is_counted(iterable: Expr, module: Module, scope: str, evaluator: Evaluator) -> bool:
+    """Whether a loop goes through as many numbers as it is told to: a list may hold a few stages.
+
+    A function of the project may make them.
+    """
     if not isinstance(iterable, Call):
         return False
-    return last_name(iterable.func) in _COUNTED or any(map(_is_counted, iterable.positional))
+    if last_name(iterable.func) in _COUNTED:
+        return True
+    if any(_is_counted(given, module, scope, evaluator) for given in iterable.positional):
+        return True
+    symbol = evaluator.model.resolver.resolve(iterable.func, module, scope)
+    returned = symbol.declaration.return_values if isinstance(symbol, FunctionSymbol) else ()
+    return bool(returned) and all(isinstance(v, Call) and last_name(v.func) in _COUNTED for v in returned)
 
 
 def _goes_on(event: Construct | Replace, bound: set[str], assigned: Sequence[Assign]) -> bool:
