@@ -15,6 +15,16 @@ from jaxlint.syntax.spelling import with_article
 _KINDS = ("bool", "int", "float", "inexact")
 _ARTICLES = {"bool": "a boolean", "int": "an integer", "float": "a float", "inexact": "a float"}
 _INEXACT = frozenset({"float", "inexact"})
+#: The methods that are asked for what arithmetic with an instance gives.
+_OPERATORS = frozenset(
+    [
+        f"__{r}{name}__"
+        for r in ("", "r")
+        for name in ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow")
+    ]
+    + [f"__{r}{name}__" for r in ("", "r") for name in ("and", "or", "xor", "lshift", "rshift")]
+    + [f"__{name}__" for name in ("lt", "le", "gt", "ge", "array_ufunc")]
+)
 
 
 class Unknown(msgspec.Struct, frozen=True):
@@ -39,6 +49,8 @@ class Leaf(msgspec.Struct, frozen=True):
     kind: str = ""
     #: Whether JAX adapts the type to others, as it does for Python's numbers; None if that is not known.
     weak: bool | None = None
+    #: Whether it is one; if not, an operator of an instance may have made it, whose class says what it gives.
+    sure: bool = True
 
 
 class Fixed(msgspec.Struct, frozen=True):
@@ -104,7 +116,8 @@ def join(one: Form, other: Form) -> Form:
     if isinstance(one, Unknown) or isinstance(other, Unknown):
         return UNKNOWN
     if isinstance(one, Leaf) and isinstance(other, Leaf):
-        return Leaf(one.kind if one.kind == other.kind else "", one.weak if one.weak == other.weak else None)
+        kind, weak = one.kind if one.kind == other.kind else "", one.weak if one.weak == other.weak else None
+        return Leaf(kind, weak, one.sure and other.sure)
     if isinstance(one, State) and isinstance(other, State) and one.cls is other.cls:
         return State(one.cls, _joined(one.fields, other.fields), one.exact and other.exact)
     if isinstance(one, Held) and isinstance(other, Held) and one.kind == other.kind:
@@ -118,20 +131,26 @@ def _joined(one: Mapping[str, Form], other: Mapping[str, Form]) -> dict[str, For
 
 
 def promoted(forms: Iterable[Form]) -> Form:
-    """What arithmetic makes of some numbers or arrays."""
+    """What arithmetic makes of some numbers or arrays, or of what has operators of its own."""
     forms = list(forms)
     leaves = [form for form in forms if isinstance(form, Leaf)]
+    sure = all(map(is_surely_number, forms))
     if len(leaves) == len(forms) and leaves and all(leaf.kind in _KINDS for leaf in leaves):
-        return _widest(leaves)
-    if any(leaf.kind in _INEXACT for leaf in leaves):
-        return Leaf("inexact")  # whatever the other is
-    return Leaf() if len(leaves) == len(forms) else SOMETHING
+        return _widest(leaves, sure)
+    if any(leaf.kind in _INEXACT for leaf in leaves) and not any(isinstance(form, State) for form in forms):
+        return Leaf("inexact", sure=sure)  # whatever number the other is
+    return Leaf(sure=sure) if len(leaves) == len(forms) else SOMETHING
 
 
-def _widest(leaves: Sequence[Leaf]) -> Leaf:
+def is_surely_number(form: Form) -> bool:
+    """Whether operators take something for what it is: no instance whose class says what they give."""
+    return form.sure if isinstance(form, Leaf) else isinstance(form, Fixed) or form == DECLARED_ARRAY
+
+
+def _widest(leaves: Sequence[Leaf], sure: bool) -> Leaf:
     kind = max((leaf.kind for leaf in leaves), key=_KINDS.index)
     weak = [leaf.weak for leaf in leaves if leaf.kind == kind]
-    return Leaf(kind, False if False in weak else None if None in weak else True)
+    return Leaf(kind, False if False in weak else None if None in weak else True, sure)
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -182,8 +201,17 @@ def differences(
             return
         case (State(cls=own), Held()) | (Held(), State(cls=own)):
             yield Difference(cls or own, field, before, after)
+        case (Leaf(sure=False), State(cls=own)) | (State(cls=own), Leaf(sure=False)) if _has_operators(own):
+            return
         case (Nothing(), _) | (_, Nothing()) | (Leaf(), State() | Held()) | (State() | Held(), Leaf()):
             yield Difference(cls, field, before, after)
+
+
+def _has_operators(cls: PytreeClass) -> bool:
+    """Whether arithmetic with an instance may give an instance again."""
+    if not cls.bases_known or cls.unknown_decorator or cls.attributes_added & _OPERATORS:
+        return True
+    return any(cls.method(name) is not None or cls.binds(name) for name in _OPERATORS)
 
 
 def _other_value(before: State, after: State, name: str) -> Iterator[Difference]:

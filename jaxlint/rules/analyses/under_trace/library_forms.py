@@ -194,11 +194,14 @@ def _without_numbers(form: Form) -> Form:
 
 
 def _number(form: Form) -> Leaf:
-    return form if isinstance(form, Leaf) else Leaf()
+    return Leaf(form.kind, form.weak) if isinstance(form, Leaf) else Leaf()
 
 
 def method(leaf: Leaf, name: str, given: Sequence[Form], positional: Sequence[Expr]) -> Form:
     """What the method of an array returns."""
+    if not leaf.sure:
+        found = method(Leaf(leaf.kind, leaf.weak), name, given, positional)
+        return replace(found, sure=False) if isinstance(found, Leaf) else found
     if name == "astype":
         return Leaf(dtype_kind(positional[0]) if positional else "", False)
     if name in _TO_BOOLEAN:

@@ -20,6 +20,7 @@ from jaxlint.rules.analyses.under_trace.forms import (
     Something,
     State,
     Unknown,
+    is_surely_number,
     join,
     promoted,
 )
@@ -195,12 +196,18 @@ def arithmetic(op: str, left: Form, right: Form) -> Form:
         return numbers
     if op == "/" and isinstance(numbers, Leaf):
         is_real = numbers.kind in ("bool", "int", "float")
-        return Leaf("float", numbers.weak) if is_real else Leaf("inexact")
+        return Leaf("float", numbers.weak, numbers.sure) if is_real else Leaf("inexact", sure=numbers.sure)
     if op == "/" and all(isinstance(form, (Leaf, Unknown, Something)) for form in (left, right)):
-        return Leaf("inexact") if isinstance(left, Leaf) or isinstance(right, Leaf) else SOMETHING
+        sure = is_surely_number(left) and is_surely_number(right)
+        return Leaf("inexact", sure=sure) if isinstance(left, Leaf) or isinstance(right, Leaf) else SOMETHING
     if isinstance(numbers, Leaf) and ((op == "**" and numbers.kind in ("float", "inexact")) or op in "&|^"):
         return numbers
-    return Leaf() if isinstance(numbers, Leaf) else SOMETHING
+    return Leaf(sure=numbers.sure) if isinstance(numbers, Leaf) else SOMETHING
+
+
+def compared(forms: Sequence[Form]) -> Form:
+    """What comparing some forms gives."""
+    return Leaf("bool", False, all(map(is_surely_number, forms))) if Leaf in map(type, forms) else SOMETHING
 
 
 def dict_of(keys: Sequence[Expr | None], values: Sequence[Form]) -> Form:
@@ -219,8 +226,8 @@ def dict_of(keys: Sequence[Expr | None], values: Sequence[Form]) -> Form:
 def item_of(form: Form) -> Form:
     """What a loop gives to its function in a turn, of the tree that it goes over."""
     match form:
-        case Leaf(kind=kind):
-            return Leaf(kind, False)
+        case Leaf(kind=kind, sure=sure):
+            return Leaf(kind, False, sure)
         case Held(kind=kind, entries=entries):
             return Held(kind, {key: item_of(entry) for key, entry in entries.items()})
         case State(cls=cls, fields=fields, exact=exact):
@@ -231,8 +238,8 @@ def item_of(form: Form) -> Form:
 def after_loop(form: Form) -> Form:
     """What a loop returns for a carry: weak types may have become others."""
     match form:
-        case Leaf(kind=kind, weak=weak):
-            return form if weak is False else Leaf("bool" if kind == "bool" else "")
+        case Leaf(kind=kind, weak=weak, sure=sure):
+            return form if weak is False else Leaf("bool" if kind == "bool" else "", sure=sure)
         case Held(kind=kind, entries=entries):
             return Held(kind, {key: after_loop(entry) for key, entry in entries.items()})
         case State(cls=cls, fields=fields, exact=exact):

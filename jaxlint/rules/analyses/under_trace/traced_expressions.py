@@ -53,6 +53,7 @@ from jaxlint.rules.analyses.under_trace.things import (
     arithmetic,
     callable_of,
     code_of,
+    compared,
     dict_of,
     form_of,
     held_by,
@@ -171,8 +172,7 @@ class Expressions:
                     return moved
                 return inner if op != "not" and isinstance(inner, Leaf) else Leaf("bool") if op == "not" else SOMETHING
             case Compare(left=left, comparators=others):
-                forms = [self._form(e, frame) for e in (left, *others)]
-                return Leaf("bool", False) if any(isinstance(form, Leaf) for form in forms) else SOMETHING
+                return compared([self._form(e, frame) for e in (left, *others)])
             case Conditional(test=test, body=body, orelse=orelse):
                 outcome = self._truth(test, frame)
                 chosen = [(part, so) for part, so in ((body, True), (orelse, False)) if outcome in (None, so)]
