@@ -23,6 +23,8 @@ class TracedBy(msgspec.Struct, frozen=True, array_like=True):
 
     function: str
     transform: str
+    #: The path of another module in which that was seen; empty where declarations tell, or the module at hand.
+    home: str = ""
 
 
 class NotIndexedYet(Exception):
@@ -44,6 +46,10 @@ class ImportGraph(msgspec.Struct, array_like=True):
     def importing(self, paths: Iterable[str]) -> set[str]:
         """Some modules and those that import them, directly or through other modules."""
         return closed_over(paths, self.importers)
+
+    def are_apart(self, path: str, others: Iterable[str]) -> bool:
+        """Whether what a module makes cannot come into some others: nobody imports it, and it leads to none of them."""
+        return self.is_complete and not self.importers.get(path) and path not in self.importing(others)
 
 
 class Accepted(msgspec.Struct, frozen=True, array_like=True):
@@ -126,6 +132,8 @@ class ProjectIndex(msgspec.Struct, array_like=True):
     applying: dict[Key, list[str]] = msgspec.field(default_factory=dict)
     #: The classes whose instances go into transformed functions, as far as declarations tell.
     traced: dict[Key, TracedBy] = msgspec.field(default_factory=dict)
+    #: The paths of the modules that send them there.
+    sending: dict[Key, list[str]] = msgspec.field(default_factory=dict)
 
     def add(self, other: "ProjectIndex") -> None:
         """Add what is known of the modules that come next; that of the imports is none of it."""
@@ -149,6 +157,8 @@ class ProjectIndex(msgspec.Struct, array_like=True):
             self.applying.setdefault(function, []).extend(paths)
         for cls, by in other.traced.items():
             self.traced.setdefault(cls, by)
+        for cls, paths in other.sending.items():
+            self.sending.setdefault(cls, []).extend(paths)
 
     def close(self) -> None:
         """Draw the conclusions, once all is known."""

@@ -24,6 +24,7 @@ from jaxlint.rules.analyses.bodies.loops import classes_compiled, outermost_loop
 from jaxlint.rules.analyses.bodies.turns import Turn
 from jaxlint.rules.analyses.fields.hashing import lacks_equality
 from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.fields.seldom_moved import happens_seldom
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.methods_called import held_method, own_method
 from jaxlint.rules.analyses.instances.origins import given_by
@@ -188,6 +189,8 @@ class FreshStaticObject(BodyRule, ClassRule):
             calls = {id(part): part for part in inside if isinstance(part, Call)}
             made = [*_puts(code, calls, fresh, around), *_by_factories(calls.values(), code, evaluator)]
             for put in made:
+                if happens_seldom((put.made or put).at, around):
+                    continue
                 if put.cls in compiled or is_seen_to_cross(put.cls, evaluator):
                     turn = Turn(put.made, put.in_list, around, inside)
                     is_guess = turn.runs_long(put.at) or not turn.is_used(put.cls)

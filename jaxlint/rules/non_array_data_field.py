@@ -183,7 +183,7 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
     leaves = ((argument, cls.field(argument.name)) for argument in event.arguments)
     given = [(a, f) for a, f in leaves if f is not None and f.role is Role.LEAF and is_function(a.value)]
     traced = (evaluator.traced.of(cls) or _stacking(cls, evaluator)) if given else None
-    if traced is None or _is_kept_out(event, evaluator) or _is_out_of_reach(traced, event):
+    if traced is None or _is_kept_out(event, evaluator) or _is_out_of_reach(traced, event, evaluator):
         return
     for argument, field in given:
         if not is_kept(field.name, cls) or _others_hold_pytrees(field, event, evaluator):
@@ -200,7 +200,7 @@ def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
     leaves = ((argument, cls.field(argument.name)) for argument in event.arguments if _is_text(argument.value))
     given = [(argument, field) for argument, field in leaves if field is not None and field.role is Role.LEAF]
     traced = (evaluator.traced.of(cls) or _stacking(cls, evaluator)) if given else None
-    if traced is None or _is_kept_out(event, evaluator):
+    if traced is None or _is_kept_out(event, evaluator) or _is_out_of_reach(traced, event, evaluator):
         return
     exprs = {id(a.at): a.value for a in event.call.args}
     for argument, field in given:
@@ -267,9 +267,20 @@ def _is_kept_out(event: Construct, evaluator: Evaluator) -> bool:
     return False
 
 
-def _is_out_of_reach(traced: TracedBy, event: Construct) -> bool:
-    """Whether what takes instances apart is a function inside of another one, and this one stays in a third (tests)."""
-    outline, around = event.place.module.outline, event.place.functions[:1]
+def _is_out_of_reach(traced: TracedBy, event: Construct, evaluator: Evaluator) -> bool:
+    """Whether an instance cannot come to what takes instances apart.
+
+    That stands in modules which have nothing to do with this one (scripts, tests), or it is a function inside of
+    another one, and the instance stays in a third (tests).
+    """
+    module, index, cls = event.place.module, evaluator.model.project_index, event.cls.cls
+    sending = {traced.home, *index.sending.get(cls.symbol.key, ())} - {"", module.path}
+    if sending:
+        if not index.imports.are_apart(module.path, sending):
+            return False
+        if not evaluator.traced.is_sent_by(module, cls):
+            return True
+    outline, around = module.outline, event.place.functions[:1]
     takers = [f.scope.partition(".<locals>")[0] for f in outline.functions.values() if f.name == traced.function]
     if not around or not all(takers) or around[0].qualname in takers or not takers:
         return False

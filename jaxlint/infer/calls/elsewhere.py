@@ -83,7 +83,7 @@ class CallsElsewhere:
             if home.path not in self._passing:
                 self._passing[home.path] = self._listener().passing(home)
             if cls.symbol.key in self._passing[home.path]:
-                return self._passing[home.path][cls.symbol.key]
+                return replace(self._passing[home.path][cls.symbol.key], home=home.path)
         return None
 
     def named(self, names: Collection[str], module: Module) -> set[str]:

@@ -67,6 +67,11 @@ class TracedClasses:
         """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""
         return self.declared.get(cls.symbol.key) or self._noted.get(cls.symbol.key) or self.elsewhere(cls)
 
+    def is_sent_by(self, module: Module, cls: PytreeClass) -> bool:
+        """Whether the module being read sends instances of a class into a transformation."""
+        key = cls.symbol.key
+        return key in self._noted or module.path in self.evaluator.model.project_index.sending.get(key, ())
+
     @property
     def noted(self) -> Mapping[Key, TracedBy]:
         """The classes of what the module being read passes to transformed functions."""

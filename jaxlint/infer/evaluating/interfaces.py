@@ -71,6 +71,9 @@ class ClassesInTransformations(Protocol):
     def is_declared(self, symbol: ClassSymbol) -> bool:
         """Whether declarations tell that instances of the class go in, so that every module can know."""
 
+    def is_sent_by(self, module: Module, cls: PytreeClass) -> bool:
+        """Whether the module being read sends instances of a class into a transformation."""
+
     @property
     def declared(self) -> Mapping[Key, TracedBy]:
         """The classes that declarations of the project send into transformed functions."""

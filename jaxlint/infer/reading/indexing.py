@@ -74,7 +74,7 @@ class Indexer:
         for function in functions:
             held = (a for a in function.self_assignments if isinstance(a.value, Call) and names_static(a.value))
             project_index.names_with_static_arguments.update(a.attr for a in held)
-        self._cross(self._evaluator.traced.declared_by(functions, (), module))
+        self._cross(self._evaluator.traced.declared_by(functions, (), module), module)
 
     def index_applied(self, module: Module, applying: Iterable[Applying]) -> None:
         """Add what some of the calls in a module apply to functions; declarations come first."""
@@ -84,11 +84,14 @@ class Indexer:
                 modules = self.project_index.applying.setdefault(application.function.key, [])
                 if module.path not in modules:
                     modules.append(module.path)
-        self._cross(self._evaluator.traced.declared_by((), applications, module))
+        self._cross(self._evaluator.traced.declared_by((), applications, module), module)
 
-    def _cross(self, traced: Mapping[Key, TracedBy]) -> None:
+    def _cross(self, traced: Mapping[Key, TracedBy], module: Module) -> None:
         for key, by in traced.items():
             self.project_index.traced.setdefault(key, by)
+            sending = self.project_index.sending.setdefault(key, [])
+            if module.path not in sending:
+                sending.append(module.path)
 
     def _is_described(self, name: str, module: Module) -> bool:
         """Whether what is imported is of a package of which we describe classes."""

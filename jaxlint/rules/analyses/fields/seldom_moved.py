@@ -10,9 +10,22 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, BoolOp, Call, Compare, Constant, Expr, Name, Span, Unary, last_name
+from jaxlint.syntax.expressions import (
+    Attribute,
+    BoolOp,
+    Call,
+    Compare,
+    Constant,
+    Expr,
+    Name,
+    Span,
+    Unary,
+    dotted,
+    last_name,
+)
 from jaxlint.syntax.statements import (
     Assign,
+    Augment,
     Body,
     Break,
     For,
@@ -42,14 +55,28 @@ def is_seldom_moved(event: Construct | Replace | AssignAttribute, evaluator: Eva
         return False
     body = evaluator.calls.body_of(FunctionSymbol(module, functions[0])) or ()
     place = place_of(event.at)
-    loops = [s for s in walk(body) if isinstance(s, (For, While)) and _holds(s.body, place)]
-    if len(loops) == 1 and any(_is_once(branch, loops[0]) for branch in _branches(loops[0].body, place)):
+    loops = _loops_around(place, body)
+    if _is_at_few_turns(place, loops):
         return True
     if not loops or not _is_search(loops[-1]):
         return False
     asked = (part for expr in expressions(loops[0]) for part in parts(expr))
     scope = functions[-1].inner_scope
     return _stays_on_host((*asked, *all_parts(loops[0].body)), module, scope, evaluator)
+
+
+def happens_seldom(at: object, body: Body) -> bool:
+    """Whether something in a body stands in a loop which comes to it at one turn, or at some that are listed."""
+    place = place_of(at)
+    return _is_at_few_turns(place, _loops_around(place, body))
+
+
+def _loops_around(place: Span, body: Body) -> list[For | While]:
+    return [s for s in walk(body) if isinstance(s, (For, While)) and _holds(s.body, place)]
+
+
+def _is_at_few_turns(place: Span, loops: list[For | While]) -> bool:
+    return len(loops) == 1 and any(_is_once(branch, loops[0]) for branch in _branches(loops[0].body, place))
 
 
 def _holds(body: Body, place: Span) -> bool:
@@ -65,11 +92,12 @@ def _branches(body: Body, place: Span) -> Iterator[tuple[Expr, Body]]:
 
 
 def _is_once(condition: tuple[Expr, Body], loop: For | While) -> bool:
-    """Whether a branch is taken at one turn of a loop at most, as its test or its own end tells."""
+    """Whether a branch is taken at one turn of a loop, or a few, as its test or its own end tells."""
     test, branch = condition
     if isinstance(branch[-1], (Return, Break)):
         return True
     counted = set(target_names(loop.target)) if isinstance(loop, For) else set[str]()
+    counted.update(dotted(s.target) or "" for s in walk(loop.body, nested=False) if isinstance(s, Augment))
     return any(_is_met_once(part, counted, branch) for part in _conjoined(test))
 
 
@@ -83,10 +111,12 @@ def _conjoined(test: Expr) -> Iterator[Expr]:
 
 
 def _is_met_once(test: Expr, counted: set[str], branch: Body) -> bool:
-    """Whether a condition is that the loop is at one turn, or a flag that the branch turns over."""
+    """Whether a condition is that the loop is at one turn or at listed ones, or a flag that the branch turns over."""
     match test:
         case Compare(left=left, ops=("==",), comparators=(right,)):
-            return any(isinstance(side, Name) and side.id in counted for side in (left, right))
+            return any(dotted(side) in counted for side in (left, right))
+        case Compare(left=left, ops=("in",)):
+            return dotted(left) in counted
         case Unary(op="not", operand=Name(id=flag)):
             return _sets(flag, True, branch)
         case Name(id=flag):
