@@ -41,7 +41,6 @@ from jaxlint.syntax.statements import (
     For,
     FunctionDefinition,
     Jump,
-    Outer,
     Return,
     Statement,
     Try,
@@ -163,8 +162,8 @@ class LostFirstUpdate(BodyRule):
         if not any(one is not None and one.name not in (None, one.root) for one in kept):
             return
         in_loop = code.function is not None and any(isinstance(s, For) for s in code.statements)
-        outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         variables = Variables(code.body)
+        outer = variables.read_elsewhere(code.function)
         yield from _in_loops(code, evaluator, updates, outer, variables) if in_loop else ()
         for block, guards in _blocks(code.body, ()):
             made = [_made(statement, updates) for statement in block]
@@ -218,7 +217,7 @@ def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
 
 
 def _in_loops(
-    code: CodeRead, evaluator: Evaluator, updates: dict[int, Update], outer: set[str], variables: Variables
+    code: CodeRead, evaluator: Evaluator, updates: dict[int, Update], outer: frozenset[str], variables: Variables
 ) -> Iterator[Problem]:
     """Look for updates that start from the same original in each turn of a loop, and set something else each time."""
     for loop in code.statements:

@@ -253,6 +253,7 @@ def _is_used(
 
     To read one of the fields that are `unchanged` makes no use of the update.
     """
+    reads = _reads(target, function.code)
     node = function.node_at(target.at)
     around = list(function.around(node))
     statement = next(one for one in around if isinstance(one, cst.BaseSmallStatement))
@@ -262,7 +263,7 @@ def _is_used(
             holding = list(function.around(read))
             if statement not in holding and not is_bound(read, holding):
                 later.append((read.value, holding[0].attr.value if isinstance(holding[0], cst.Attribute) else ""))
-    if any(name == target.id and attr not in unchanged for name, attr in later):
+    if any(name in reads and attr not in unchanged for name, attr in later):
         return True
     reading: list[cst.BaseExpression] = []
     for inner in function.all(cst.FunctionDef, function.body):
@@ -298,11 +299,17 @@ def _is_surely_used(target: Name, code: CodeRead, unchanged: frozenset[str] = fr
     behind = code.shared.get(_Behind)
     if not isinstance(behind, _Behind):
         behind = code.shared[_Behind] = _Behind(code.body)
-    later = behind.of(target)
+    later, reads = behind.of(target), _reads(target, code)
     if not unchanged:
-        return any(target.id in names_read((statement,)) for statement in later)
+        return any(not reads.isdisjoint(names_read((statement,))) for statement in later)
     returned = (s.value for s in later if isinstance(s, Return) and s.value is not None)
-    return any(isinstance(part, Name) and part.id == target.id for r in returned for part in _outside(unchanged, r))
+    return any(isinstance(part, Name) and part.id in reads for r in returned for part in _outside(unchanged, r))
+
+
+def _reads(target: Name, code: CodeRead) -> frozenset[str]:
+    """The names that read a variable: `super()` takes what the first parameter stands for when it is called."""
+    is_first = code.function is not None and target.id == code.function.self_name
+    return frozenset({target.id, "super"} if is_first else {target.id})
 
 
 class _Behind:

@@ -7,11 +7,13 @@ from functools import cached_property
 
 import msgspec
 
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, NamedExpr
 from jaxlint.syntax.names_read import names_captured, names_inside, names_read
 from jaxlint.syntax.statements import (
     Body,
     Jump,
+    Outer,
     Statement,
     assigned_names,
     blocks,
@@ -58,6 +60,13 @@ class Variables:
         """How many statements without others below them bind each variable."""
         simple = (s for s in walk(self._body, nested=False) if not blocks(s))
         return Counter(name for statement in simple for name in assigned_names((statement,)))
+
+    def read_elsewhere(self, function: Function | None) -> frozenset[str]:
+        """The variables of functions around, and the first parameter if `super()` takes what it stands for now."""
+        outer = {name for s in walk(self._body) if isinstance(s, Outer) for name in s.names}
+        if function is not None and function.self_name is not None and "super" in self.read:
+            outer.add(function.self_name)
+        return frozenset(outer)
 
     def touched(self, statement: Statement) -> Touched:
         """What one of the statements does."""

@@ -19,6 +19,7 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
 from jaxlint.rules.analyses.fields.counting_inside import FieldEvent, ends_with_its_call, ends_with_the_call
 from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.fields.put_back import is_put_back
 from jaxlint.rules.analyses.fields.seldom_moved import is_seldom_moved
 from jaxlint.rules.analyses.fields.stepped import SCALING, Moved, moved_at_each_turn
 from jaxlint.rules.analyses.fields.swept import swept_into
@@ -110,6 +111,8 @@ def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
         counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
         counts = counts and _is_repeated(event, field, value.value, evaluator)
         if not counts and not (loops and is_swept(plain(value.value))):
+            continue
+        if counts and is_put_back(event, field.name, evaluator):
             continue
         if not ends_with_its_call(event, field.name, evaluator) and not is_seldom_moved(event, evaluator):
             confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
