@@ -9,7 +9,7 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.promises import made_by_defaults
-from jaxlint.infer.known.values import NONE, UNKNOWN, Array, Container, Instance, Scalar, Value, plain
+from jaxlint.infer.known.values import NONE, UNKNOWN, Array, Container, Instance, Scalar, UnknownValue, Value, plain
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import TRAIN_STATE
@@ -34,7 +34,13 @@ _DISPLAYS = {
 _TRACE = "pass it as an ordinary argument"
 
 
-def unhashable(value: Value, evaluator: Evaluator, made: Given | None = None) -> Unhashable | None:
+#: How deep what instances hold is looked into: a class may hold instances of itself.
+_DEEP = 3
+
+
+def unhashable(
+    value: Value, evaluator: Evaluator, made: Given | None = None, *, deep: int = _DEEP
+) -> Unhashable | None:
     """Why a value certainly cannot be hashed; None if it can be, or if that is not known.
 
     `made` is what the constructor was given that made the instance, if that is seen.
@@ -54,9 +60,9 @@ def unhashable(value: Value, evaluator: Evaluator, made: Given | None = None) ->
         case Scalar(kind="bytearray"):
             return Unhashable("a bytearray", "pass bytes")
         case Instance(cls=cls) if made is not None:
-            return unhashable_instance(cls, evaluator, made)
+            return unhashable_instance(cls, evaluator, made, deep=deep)
         case Instance(cls=cls, exact=exact):
-            reasons = [unhashable_instance(c, evaluator) for c in evaluator.model.family(cls, exact=exact)]
+            reasons = [unhashable_instance(c, evaluator, deep=deep) for c in evaluator.model.family(cls, exact=exact)]
             return reasons[0] if all(reasons) else None
     return None
 
@@ -66,7 +72,9 @@ def unhashable_kind(kind: str) -> Unhashable:
     return _DISPLAYS[kind]
 
 
-def unhashable_instance(cls: PytreeClass, evaluator: Evaluator, made: Given | None = None) -> Unhashable | None:
+def unhashable_instance(
+    cls: PytreeClass, evaluator: Evaluator, made: Given | None = None, *, deep: int = _DEEP
+) -> Unhashable | None:
     """Why instances of a class, or the one that was `made` of some values, certainly cannot be hashed."""
     hashable = is_hashable(cls)
     if hashable is False:
@@ -86,7 +94,19 @@ def unhashable_instance(cls: PytreeClass, evaluator: Evaluator, made: Given | No
         if _is_hashed(field) and (inner is not None or arrays):
             way_out = _TRACE if cls.is_pytree else f"register `{cls.name}` as a pytree, and {_TRACE}"
             return Unhashable(f"`{cls.name}` holds arrays in `{field.name}`", way_out)
+        held = _promised(field, cls, evaluator) if isinstance(value, UnknownValue) and _is_hashed(field) else None
+        inner = None if held is None or not deep else unhashable(held, evaluator, deep=deep - 1)
+        if inner is not None:
+            return Unhashable(f"{inner.what}, which `{cls.name}` holds in `{field.name}`", inner.way_out)
     return None
+
+
+def _promised(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Instance | None:
+    """The instance that a field is certainly given, by its annotation."""
+    if field.annotation is None or (field.default is not None and plain(evaluator.static(field.default)) == NONE):
+        return None
+    value = plain(evaluator.promises.field(field, cls))
+    return value if isinstance(value, Instance) else None
 
 
 def _given(field: Field, made: Given, evaluator: Evaluator) -> Value:
