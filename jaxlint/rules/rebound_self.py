@@ -119,8 +119,8 @@ class ReboundSelf(NodeRule):
     ## When not to use it
 
     A `self` (or other variable) that is used in any way afterwards is not reported: returned, yielded, passed on,
-    stored, or read by an inner function that may be called then. Nor is the method of a mutable class, which may
-    change the object itself, nor an update that changes nothing.
+    stored, or read by an inner function that may be called then, or by `super()`, which takes what `self` stands for.
+    Nor is the method of a mutable class, which may change the object itself, nor an update that changes nothing.
 
     ## References
 

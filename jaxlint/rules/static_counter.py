@@ -89,9 +89,10 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
     `# jaxlint: ignore[static-counter]` if its value never changes between calls. Outside of loops, a field whose name
     says that it goes up rarely (`depth`, `version`), or that changes by an argument (`z=self.z + dz`), is reported only
     where a compiled function is seen to change it, and no field if the same update makes a tuple or list longer. What a
-    loop counts and only returns is not reported, nor is what repeats (`i % 2`, `i // 10`). If the class need hold no
-    arrays, or the code around gives a field of it to a compiled function, and it is not seen to go into a
-    transformation, the finding has low confidence.
+    loop counts and only returns is not reported, nor is what repeats (`i % 2`, `i // 10`), or what an `if` of the same
+    function asks for and puts back to a number (`if count == every: count = 0`). If the class need hold no arrays, or
+    the code around gives a field of it to a compiled function, and it is not seen to go into a transformation, the
+    finding has low confidence.
 
     A number of few values that Python itself needs (a slice, a `range`, an `if`) must stay static, for a leaf is
     traced: suppress the finding there.
