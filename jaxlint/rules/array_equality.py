@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
 
 from msgspec import structs
@@ -21,8 +21,9 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.hashing import unhashable_instance
-from jaxlint.rules.analyses.instances.given_literals import is_given_number
+from jaxlint.rules.analyses.instances.given_literals import is_given_no_array
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances, may_be_instance
+from jaxlint.rules.analyses.instances.same_objects import given_in, kept_fields, may_give_back, may_share
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import CHOOSES, COMPARES, LOOKUPS, SEARCHES, Function, Import
 from jaxlint.syntax.expressions import (
@@ -43,9 +44,8 @@ from jaxlint.syntax.expressions import (
     last_name,
     without_call,
 )
-from jaxlint.syntax.names_read import names_inside
 from jaxlint.syntax.spelling import with_article
-from jaxlint.syntax.statements import Assert, Assign, If, While, target_names
+from jaxlint.syntax.statements import Assert, If, While
 
 _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
 _CACHE_NAMES = frozenset(name.rpartition(".")[2] for name in _CACHES)
@@ -224,13 +224,17 @@ def _compared(
         other = None if one is None else instances.instance(right)
         if one is None or other is None or one.cls is not other.cls or dotted(left) == dotted(right) is not None:
             return None
-        if may_share(left, right, lambda name: _given_in(code).get(name, ())) or _may_give_back(
-            left, right, one.cls, code
-        ):
+        values = given_in(code)
+
+        def given(name: str) -> Iterable[Expr]:
+            return values.get(name, ())
+
+        if may_share(left, right, given) or may_give_back(left, right, one.cls, code):
             return None
-        if _may_give_back(right, left, one.cls, code):
+        if may_give_back(right, left, one.cls, code):
             return None
-        return _unequal(at, one, f"`{op}`", evaluator, gives_last=op == "==" and id(at) not in _tested_in(code))
+        gives_last = op == "==" and id(at) not in _tested_in(code)
+        return _unequal(at, one, f"`{op}`", evaluator, gives_last, kept_fields(left, right, one.cls, given))
     if op in ("in", "not in"):
         held = plain(instances.value(right))
         if isinstance(held, Container) and held.kind in _HASHING:
@@ -245,47 +249,6 @@ def _compared(
         if in_display or is_list or (isinstance(held, Container) and held.kind in ("list", "tuple", "sequence")):
             return _searched(at, left, f"`{op}`", instances, evaluator)
     return None
-
-
-def _may_give_back(given: Expr, instance: Expr, cls: PytreeClass, code: CodeRead) -> bool:
-    """Whether an expression may be what a method of an instance returned: that instance itself, for all that is known.
-
-    The fields of one instance are found to be identical before anything is compared.
-    """
-    values = _given_in(code).get(given.id, ()) if isinstance(given, Name) else (given,)
-    path = dotted(instance)
-    return path is not None and any(
-        isinstance(value, Call)
-        and isinstance(value.func, Attribute)
-        and dotted(value.func.value) == path
-        and cls.method(value.func.attr) is not None
-        for value in values
-    )
-
-
-def may_share(left: Expr, right: Expr, given: Callable[[str], Iterable[Expr]]) -> bool:
-    """Whether an attribute of two objects may be one instance, for one of the objects was made of the other one.
-
-    `given` tells the values that a variable is given.
-    """
-    match left, right:
-        case Attribute(value=Name(id=one), attr=attr), Attribute(value=Name(id=other), attr=same) if attr == same:
-            makers = ((one, other), (other, one))
-            return any(source in names_inside(value) for made, source in makers for value in given(made))
-    return False
-
-
-def _given_in(code: CodeRead) -> dict[str, list[Expr]]:
-    """The values that a body gives to each variable, found out once."""
-    if _given_in not in code.shared:
-        given: dict[str, list[Expr]] = {}
-        for statement in code.statements:
-            if isinstance(statement, Assign):
-                for name in (name for target in statement.targets for name in target_names(target)):
-                    given.setdefault(name, []).append(statement.value)
-        code.shared[_given_in] = given
-    found: dict[str, list[Expr]] = code.shared[_given_in]
-    return found
 
 
 def _leaf_by_leaf(part: Compare, instance: Instance | None, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
@@ -308,15 +271,24 @@ def _searched(at: Expr, expr: Expr, how: str, instances: LocalInstances, evaluat
     return None if one is None else _unequal(at, one, how, evaluator)
 
 
-def _unequal(at: Expr, instance: Instance, how: str, evaluator: Evaluator, gives_last: bool = False) -> Problem | None:
+def _unequal(
+    at: Expr,
+    instance: Instance,
+    how: str,
+    evaluator: Evaluator,
+    gives_last: bool = False,
+    kept: Set[str] = frozenset(),
+) -> Problem | None:
     """The problem of a comparison, if all fields are compared and one holds arrays.
 
-    `gives_last`: nobody asks for the truth value of what comparing the last field may give.
+    `gives_last`: nobody asks for the truth value of what comparing the last field may give. `kept`: fields in which
+    both hold the same object, which tuples find to be equal without a look at it.
     """
     family = evaluator.model.family(instance.cls, exact=instance.exact)
     if not all(map(_compares_fields, family)):
         return None
-    field = _array_field(instance.cls, evaluator)
+    compares_tuples = instance.cls.framework.is_tuple or not evaluator.model.target.holds(EQ_GIVES_LAST)
+    field = _array_field(instance.cls, evaluator, kept if compares_tuples else frozenset())
     if field is None:
         return None
     gives_last = gives_last and field is last_compared(instance.cls)
@@ -351,9 +323,9 @@ def _compares_fields(cls: PytreeClass) -> bool:
     return cls.eq is True or cls.framework.is_tuple
 
 
-def _array_field(cls: PytreeClass, evaluator: Evaluator) -> Field | None:
-    """A field that is compared and certainly holds an array."""
-    compared = (field for field in cls.fields if field.call is None or "compare" not in field.call.keywords)
+def _array_field(cls: PytreeClass, evaluator: Evaluator, kept: Set[str]) -> Field | None:
+    """A field that is compared, is not `kept`, and certainly holds an array."""
+    compared = (f for f in cls.fields if f.name not in kept and (f.call is None or "compare" not in f.call.keywords))
     return next((field for field in compared if may_hold_several(field, cls, evaluator)), None)
 
 
@@ -364,7 +336,7 @@ def may_hold_several(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bo
     kinds = options(plain(evaluator.promises.field(field, cls)))
     if set(kinds) == {NONE} or not all(isinstance(k, Array) and k.single is not True for k in kinds if k != NONE):
         return False
-    if is_given_number(field, cls, evaluator):  # whatever the annotation says
+    if is_given_no_array(field, cls, evaluator):  # whatever the annotation says
         return False
     return field.default is None or NONE not in (*kinds, plain(evaluator.static(field.default)))
 

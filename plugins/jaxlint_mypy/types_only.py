@@ -5,6 +5,8 @@ Each has an error code of its own below `jaxlint`. They are reported while the r
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from mypy import nodes
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
@@ -19,7 +21,9 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.array_equality import ArrayEquality, last_compared, may_hold_several, may_share, unequal_message
+from jaxlint.rules.analyses.instances.given_literals import is_given_no_array
+from jaxlint.rules.analyses.instances.same_objects import kept_fields, may_share
+from jaxlint.rules.array_equality import ArrayEquality, last_compared, may_hold_several, unequal_message
 from jaxlint.rules.base import Problem, Rule
 from jaxlint.rules.frozen_assignment import FrozenAssignment
 from jaxlint.rules.mutated_static_value import MutatedStaticValue
@@ -119,7 +123,11 @@ class TypesOnly:
             return
         if _is_itself(ctx.context) or self._may_share(ctx):
             return
-        cls, array = left
+        kept = self._kept(ctx, left[0])
+        holder = self._holder(ctx.type, "compare", kept=kept) if left[1] in kept else left
+        if holder is None:
+            return
+        cls, array = holder
         last = last_compared(cls)
         gives_last = operator == "==" and last is not None and last.name == array and not self._is_asked(ctx)
         holds = self.front.model.target.holds(EQ_GIVES_LAST) if gives_last else False
@@ -135,6 +143,16 @@ class TypesOnly:
         given = self.feeder.code(ctx.api)[1].given
         left, right = map(to_expr, attributes)
         return may_share(left, right, lambda name: map(to_expr, given(name)))
+
+    def _kept(self, ctx: MethodContext, cls: PytreeClass) -> Set[str]:
+        """The fields that are equal without a look at what they hold (as `jaxlint check` asks)."""
+        operands = ctx.context.operands if isinstance(ctx.context, ComparisonExpr) else []
+        compares_tuples = cls.framework.is_tuple or not self.front.model.target.holds(EQ_GIVES_LAST)
+        if len(operands) != 2 or not compares_tuples or not isinstance(ctx.api, TypeChecker):
+            return frozenset()
+        given = self.feeder.code(ctx.api)[1].given
+        left, right = map(to_expr, operands)
+        return kept_fields(left, right, cls, lambda name: map(to_expr, given(name)))
 
     def _is_asked(self, ctx: MethodContext) -> bool:
         """Whether a statement asks for the truth value of a comparison."""
@@ -198,14 +216,14 @@ class TypesOnly:
         """Report that something is hashed that cannot be."""
         self._tell(api, at, f"{how} {why}", codes.UNHASHABLE, _EQUALITY)
 
-    def _holder(self, typ: Type | None, *without: str) -> tuple[PytreeClass, str] | None:
-        """A pytree class and a field of it that is an array, and is not declared `without` something."""
+    def _holder(self, typ: Type | None, *without: str, kept: Set[str] = frozenset()) -> tuple[PytreeClass, str] | None:
+        """A pytree class and a field of it that is an array, is not `kept`, and is not declared `without` something."""
         instance = instance_of(typ)
         cls = self.front.class_of(instance.type) if instance is not None else None
         if cls is None or instance is None or not cls.is_pytree or not cls.fields_known:
             return None
         keywords = ((f, () if f.call is None else f.call.keywords) for f in cls.fields if f.role is not Role.STATIC)
-        asked = (f for f, given in keywords if not any(word in given for word in without))
+        asked = (f for f, given in keywords if f.name not in kept and not any(word in given for word in without))
         array = next((f.name for f in asked if self._is_array(field_type(instance, f.name), f, cls)), None)
         return None if array is None else (cls, array)
 
@@ -213,7 +231,7 @@ class TypesOnly:
         """Whether a field holds an array; what it is annotated with may come from a package without types."""
         if isinstance(get_proper_type(typ), AnyType):
             return may_hold_several(field, cls, self.front.evaluator)
-        return _is_array(typ)
+        return _is_array(typ) and not is_given_no_array(field, cls, self.front.evaluator)
 
     def replaced(self, ctx: FunctionContext, function: str) -> None:
         """`dataclasses.replace(a, name=v)` where the constructor takes no `name`."""

@@ -13,7 +13,7 @@ from jaxlint.infer.known.values import NONE, UNKNOWN, Array, Container, Instance
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import TRAIN_STATE
-from jaxlint.rules.analyses.instances.given_literals import is_given_number
+from jaxlint.rules.analyses.instances.given_literals import is_given_no_array
 
 #: What the parameters of a constructor are given.
 Given: TypeAlias = Mapping[str, Value]
@@ -136,7 +136,7 @@ def _holds_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
         default = NONE if field.default is None else plain(evaluator.static(field.default))
         if field.default is not None and (default == NONE or isinstance(default, Scalar)):
             return False  # it need not be given an array
-        return not is_given_number(field, cls, evaluator)
+        return not is_given_no_array(field, cls, evaluator)
     return field.assigned is not None and isinstance(plain(evaluator.static(field.assigned)), Array)
 
 

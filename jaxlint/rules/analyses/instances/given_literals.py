@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import Call, Constant, Display, Expr, Unary, is_none, last_name
@@ -63,6 +63,25 @@ def calls_in(module: Module, written: re.Pattern[str], evaluator: Evaluator) -> 
 def is_given_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a construction or update gives the field a number, or a tuple of some."""
     return any(map(_is_number, _given(field, cls, evaluator)))
+
+
+def is_given_no_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a construction or update gives the field what is no array: a number, a text, an instance of a class.
+
+    So do trees of the same class that say where arrays live, which shapes they have, or which of them are trained.
+    """
+    return any(_is_number(one.expr) or _is_object(one, evaluator) for one in _placed(field, cls, evaluator))
+
+
+def _is_object(given: Placed, evaluator: Evaluator) -> bool:
+    """Whether an expression is a text, or makes an instance of some class, which is called like one in a library."""
+    expr = given.expr
+    if not isinstance(expr, Call):
+        return isinstance(expr, Constant) and expr.kind == "str"
+    resolver = evaluator.model.resolver
+    if isinstance(resolver.resolve(expr.func, given.module, given.scope), ClassSymbol):
+        return True
+    return resolver.library_name(expr.func, given.module, given.scope).rpartition(".")[2][:1].isupper()
 
 
 def is_given(kinds: frozenset[str], field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -131,12 +150,17 @@ def _is_number(expr: Expr) -> bool:
 
 def _given(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Expr]:
     """What the module of the class, and those that import it, are seen to put into a field."""
+    return (placed.expr for placed in _placed(field, cls, evaluator))
+
+
+def _placed(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Placed]:
+    """The same, with where it stands."""
     names = {cls.name, *({"cls"} if cls.custom_init() is None else ())}
     for module in around(cls, evaluator):
         for call, function in calls_giving(field.name, names, module, evaluator):
             value = None if makes_another(call, function, cls) else giving(field, cls, call, names)
             if value is not None:
-                yield value
+                yield Placed(value, module, "" if function is None else function.inner_scope)
 
 
 def makes_another(call: Call, function: Function | None, cls: PytreeClass) -> bool:
