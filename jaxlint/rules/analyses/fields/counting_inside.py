@@ -30,11 +30,14 @@ from jaxlint.syntax.expressions import (
 from jaxlint.syntax.statements import (
     Assign,
     Body,
+    Do,
+    Outer,
     Return,
     Statement,
     all_parts,
     assigned_names,
     bound_by,
+    bound_names,
     expressions,
     parts,
     target_names,
@@ -91,6 +94,38 @@ def ends_with_the_call(event: FieldEvent, field: str, evaluator: Evaluator) -> b
         _is_compiled(caller, module, evaluator) and keeps_inside(caller, counting, module, evaluator)
         for caller in callers
     )
+
+
+def stays_in_variable(event: FieldEvent, field: str, evaluator: Evaluator) -> bool:
+    """Whether a function keeps the copy that counts in a variable of its own, and neither stores nor returns it.
+
+    Each call begins with what it is given, and counts to the same value.
+    """
+    if not isinstance(event, Replace) or event.base is None or len(event.place.functions) != 1:
+        return False
+    module, function = event.place.module, event.place.functions[0]
+    base, body = dotted(event.base), evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+    made = [s for s in walk(body) if isinstance(s, Assign) and s.value is event.call]
+    if base is None or "." in base or len(made) != 1 or base in bound_names(made[0]) or function.is_generator:
+        return False
+    counting = _counting(event, field)
+    names = _counting_names(body, counting)
+    if any(_may_store(statement, names) for statement in walk(body)):
+        return False
+    return not function.return_values or keeps_inside(function, counting, module, evaluator)
+
+
+def _may_store(statement: Statement, names: Collection[str]) -> bool:
+    """Whether a statement may put what some variables hold where it outlasts a call."""
+    match statement:
+        case Outer():
+            return True
+        case Do(value=value):
+            return any(isinstance(part, Name) and part.id in names for part in parts(value))
+        case Assign(targets=targets, value=value):
+            is_inside = all(isinstance(target, (Name, Display)) for target in targets)
+            return not is_inside and any(isinstance(part, Name) and part.id in names for part in parts(value))
+    return False
 
 
 def keeps_inside(function: Function, counting: Counting, module: Module, evaluator: Evaluator) -> bool:

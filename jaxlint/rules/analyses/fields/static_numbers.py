@@ -17,7 +17,12 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
-from jaxlint.rules.analyses.fields.counting_inside import FieldEvent, ends_with_its_call, ends_with_the_call
+from jaxlint.rules.analyses.fields.counting_inside import (
+    FieldEvent,
+    ends_with_its_call,
+    ends_with_the_call,
+    stays_in_variable,
+)
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fields.put_back import is_put_back
 from jaxlint.rules.analyses.fields.seldom_moved import is_seldom_moved
@@ -233,7 +238,7 @@ def _is_repeated(event: FieldEvent, field: Field, value: Value, evaluator: Evalu
         return True
     if not (event.in_loop or event.place.functions) or _SIZES.search(field.name) or _grows(event):
         return False
-    if ends_with_the_call(event, field.name, evaluator):
+    if ends_with_the_call(event, field.name, evaluator) or stays_in_variable(event, field.name, evaluator):
         return False
     if not is_moved and _RARELY.isdisjoint(words):
         return True
