@@ -135,7 +135,8 @@ class FreshStaticObject(BodyRule, ClassRule):
     ## When not to use it
 
     A loop over a few settings, each of which is trained for long, is worth its compilations: where the turn has
-    a loop of its own, the finding is of low confidence.
+    a loop of its own, the finding is of low confidence. What is made at one turn of a loop only (`if step == 100:`), or
+    at some that are listed (`if step in milestones:`), is not reported.
 
     ## References
 

@@ -98,8 +98,9 @@ class NonArrayDataField(ClassRule, EventRule):
 
     ## When not to use it
 
-    Classes that are not seen to go into a transformation, such as bundles of functions and settings, are not reported.
-    If all instances that go in hold something else in the field, suppress the finding.
+    Classes that are not seen to go into a transformation, such as bundles of functions and settings, are not reported,
+    nor is what a script or a test puts into its own instances, if others transform those of the class. If all
+    instances that go in hold something else in the field, suppress the finding.
 
     ## References
 

@@ -13,7 +13,7 @@ from jaxlint.infer.known.values import NONE, UNKNOWN, Array, Container, Instance
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import TRAIN_STATE
-from jaxlint.rules.analyses.instances.given_literals import is_given_no_array
+from jaxlint.rules.analyses.instances.given_literals import is_given, is_given_no_array
 
 #: What the parameters of a constructor are given.
 Given: TypeAlias = Mapping[str, Value]
@@ -34,6 +34,7 @@ _DISPLAYS = {
 _TRACE = "pass it as an ordinary argument"
 
 
+_NOTHING = frozenset({"NoneType"})
 #: How deep what instances hold is looked into: a class may hold instances of itself.
 _DEEP = 3
 
@@ -106,7 +107,9 @@ def _promised(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Instance 
     if field.annotation is None or (field.default is not None and plain(evaluator.static(field.default)) == NONE):
         return None
     value = plain(evaluator.promises.field(field, cls))
-    return value if isinstance(value, Instance) else None
+    if not isinstance(value, Instance) or is_given(_NOTHING, field, cls, evaluator):
+        return None
+    return value
 
 
 def _given(field: Field, made: Given, evaluator: Evaluator) -> Value:
