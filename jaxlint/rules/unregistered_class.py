@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from jaxlint.cst.changes import Decorate, Proposal
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.calls.transformed_classes import traced_by
-from jaxlint.infer.choosing.given import MOST_HELPERS, is_plain
 from jaxlint.infer.choosing.unregistered import is_unregistered, refused_class
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Cross, Event, Transformed
@@ -18,10 +17,11 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.methods import own_methods
+from jaxlint.rules.analyses.instances.returned import returned_instances
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted
-from jaxlint.syntax.statements import all_parts, bound_once, looked_up
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Subscript, dotted
+from jaxlint.syntax.statements import all_parts
 
 
 class UnregisteredClass(ClassRule, EventRule):
@@ -211,7 +211,7 @@ def _declared(event: Transformed, function: Function, module: Module, evaluator:
                 yield _problem(at, cls, how, refusing[0], _registering(cls, event.place.module, evaluator))
                 return
     if event.applied.refuses_results and not function.is_generator and not function.is_async:
-        for value, at in _returned(function, module, evaluator):
+        for value, at in returned_instances(function, module, evaluator):
             cls = refused_class(value, evaluator.model)
             if cls is not None:
                 place = at if event.applied.is_decorator else event.at
@@ -251,31 +251,6 @@ def _own_names(cls: PytreeClass) -> set[str]:
 
 def _is_item(expr: Expr, name: str) -> bool:
     return isinstance(expr, Subscript) and dotted(expr.value) == name
-
-
-def _returned(
-    function: Function, module: Module, evaluator: Evaluator, depth: int = 0
-) -> Iterator[tuple[Value, object]]:
-    """The instances that a function makes and returns, also by way of a variable that is bound once or of a helper."""
-    pending: list[Expr] = list(function.return_values)
-    own = {p.name for p in function.parameters}
-    bound: Mapping[str, Expr] | None = None
-    while pending:
-        expr = pending.pop()
-        if isinstance(expr, Name) and expr.id not in own and function.name != "<lambda>":
-            if bound is None:
-                bound = bound_once(evaluator.calls.body_of(FunctionSymbol(module, function)) or ())
-            expr = looked_up(expr, bound)
-        if isinstance(expr, Display):
-            pending += expr.items
-        elif isinstance(expr, Call):
-            made = evaluator.model.resolver.resolve(expr.func, module, function.inner_scope)
-            cls = evaluator.model.class_of_symbol(made)
-            if cls is not None:
-                yield Instance(cls, exact=True), expr.at
-            elif isinstance(made, FunctionSymbol) and depth < MOST_HELPERS and is_plain(made.declaration):
-                for value, _ in _returned(made.declaration, made.module, evaluator, depth + 1):
-                    yield value, expr.at
 
 
 def _registering(cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:

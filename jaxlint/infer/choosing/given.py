@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from jaxlint.infer.choosing.unregistered import is_unregistered, refused_class
 from jaxlint.infer.known.annotations import AnnotationReader
 from jaxlint.infer.known.values import Array, Choice, Container, Instance, Value, plain
-from jaxlint.infer.transforms.calling import calls_one_of
+from jaxlint.infer.transforms.calling import calls_one_of, piece_of
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ModuleSymbol
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ModuleSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
@@ -18,13 +18,15 @@ from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.symbols.outline import Function, Import, SelfAssignment, Unit
 from jaxlint.syntax.ast_expressions import parse_annotation
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Subscript
+from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, Display, Expr, Name, Subscript, last_name
 from jaxlint.syntax.statements import parts
 
 #: How a call of a function begins that chooses between arrays, or stacks some.
 _CHOOSES = r"\b(?:where|select|select_n|stack|concatenate)\("
 #: Through how many functions an instance is followed that is returned.
 MOST_HELPERS = 2
+#: What may hold what a function has got from another one.
+_HELD = (Name, DictDisplay, Display, Subscript)
 
 
 class GivenClasses:
@@ -34,6 +36,7 @@ class GivenClasses:
         self.model = model
         self.annotations = annotations
         self._refused: dict[tuple[str, str], bool] = {}
+        self._getting: dict[tuple[str, str, int], bool] = {}
         self._with_numbers: dict[tuple[str, str], bool] = {}
         #: The attributes of classes that hold what constructors are given for parameters without annotation.
         self._from_outside: dict[tuple[str, str], frozenset[str]] = {}
@@ -192,10 +195,11 @@ class GivenClasses:
 
     def _returns_unregistered(self, function: Function, module: Module, depth: int = 0) -> bool:
         """Whether a function returns an instance that it makes, or that a function makes which it calls for it."""
-        scope = function.inner_scope
+        scope, is_held = function.inner_scope, False
         for value in function.return_values:
             for item in value.items if type(value) is Display else (value,):
                 if type(item) is not Call or (item is not value and type(item.func) is not Name):
+                    is_held = is_held or type(item) in _HELD
                     continue
                 symbol = self.model.resolver.resolve(item.func, module, scope)
                 cls = self.model.class_of_symbol(symbol)
@@ -204,7 +208,33 @@ class GivenClasses:
                 if isinstance(symbol, FunctionSymbol) and depth < MOST_HELPERS and is_plain(symbol.declaration):
                     if self._returns_unregistered(symbol.declaration, symbol.module, depth + 1):
                         return True
-        return False
+        return is_held and self._calls_maker(function, module)
+
+    def _calls_maker(self, function: Function, module: Module, depth: int = 0) -> bool:
+        """Whether a function may get, from a function that it calls or differentiates, an instance of such a class."""
+        key = (module.path, function.qualname, depth)
+        if key not in self._getting:
+            piece, bindings = piece_of(function, module.outline), module.outline.module_scope.bindings
+            taking = (a.call for a in module.outline.applying if piece.first <= a.call.at.row <= piece.last)
+            given = {last_name(argument.value) for call in taking for argument in call.args}
+            called = sorted((piece.calls | piece.references | given) & bindings.keys())
+            self._getting[key] = any(self._is_maker(name, name in piece.calls, module, depth) for name in called)
+        return self._getting[key]
+
+    def _is_maker(self, name: str, is_called: bool, module: Module, depth: int) -> bool:
+        """Whether a name stands for such a class, which is called, or for a function that may get an instance of one.
+
+        A function may also be differentiated to make what the name stands for.
+        """
+        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
+        if isinstance(symbol, ValueSymbol) and isinstance(symbol.assignment.value, Call):
+            given = symbol.assignment.value.positional
+            symbol = self.model.resolver.resolve(given[0], symbol.module, symbol.scope) if given else symbol
+        if isinstance(symbol, FunctionSymbol):
+            may_follow = depth <= MOST_HELPERS and is_plain(symbol.declaration)
+            return may_follow and self._calls_maker(symbol.declaration, symbol.module, depth + 1)
+        cls = self.model.class_of_symbol(symbol) if is_called else None
+        return cls is not None and not cls.is_pytree and is_unregistered(cls, self.model, exact=True)
 
     def names_unregistered(self, name: str, module: Module) -> bool:
         """Whether a name of a module is that of a class that is certainly no pytree."""
