@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
+from jaxlint.infer.known.values import Choice, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
 from jaxlint.libraries.arrays import DTYPES, INDEXED, NUMBER_CONSTANTS
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -28,6 +28,8 @@ def is_function(value: Value) -> bool:
             return not any(a.transform.filters for a in applied)
         case Container(items=items) if items:
             return all(is_function(item) for item in items)
+        case Choice(options=options):
+            return all(is_function(option) for option in options)
         case Symbolic(symbol=External(name=name)):
             last = name.rpartition(".")[2]
             return name.startswith(_FUNCTION_MODULES) and last.islower() and last not in _CONSTANTS | DTYPES
