@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, RenameFunction
@@ -46,7 +46,8 @@ class StatefulModule(NodeRule):
 
     The transformations of JAX take the module apart and hand the function a copy. What the module writes into that copy
     is gone afterwards: batch statistics stay at their first value, and dropout draws the same mask at every call.
-    The transformations of `flax.nnx` carry the changes back; those of JAX do not.
+    The transformations of `flax.nnx` carry the changes back; those of JAX do not, and `jax.jit(nnx.grad(loss))` loses
+    them, too.
 
     ## What you will see
 
@@ -124,14 +125,14 @@ class StatefulModule(NodeRule):
 
     def can_match(self, code: CodeRead) -> bool:
         """Ask for a function that is transformed by something that does not write the state back."""
-        return code.function is not None and not any(a.transform.propagates for a in code.applied)
+        return code.function is not None and bool(_losing(code.applied))
 
     def check_node(self, node: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a transformed function does with the modules that it is given."""
         code = node.code
         function, module = code.function, code.place.module
         assert function is not None
-        rebuilt = rebuilt_parameters(function, code.applied)
+        rebuilt = rebuilt_parameters(function, _losing(code.applied))
         if not rebuilt or evaluator.calls.transformed.is_wrapped(function, module):
             return
         passed = {name: as_instance(code.parameters.get(name, UNKNOWN)) for name in rebuilt}
@@ -156,11 +157,23 @@ class StatefulModule(NodeRule):
             yield _problem(changes, function, code, evaluator)
 
 
+def _losing(applied: Sequence[Applied]) -> list[Applied]:
+    """The transformations that do not write the state of a module back.
+
+    That those of flax.nnx do it is no help where they are within one of JAX, or around it: `jax.jit(nnx.grad(f))`. If
+    one is used elsewhere, this function may well be meant for it, and there is none.
+    """
+    losing = [one for one in applied if not one.transform.propagates]
+    keeping = (one for one in applied if one.transform.propagates)
+    together = all(any(k.is_around(one) or one.is_around(k) for one in losing) for k in keeping)
+    return losing if together else []
+
+
 def _problem(
     changes: dict[str, tuple[PytreeClass, StateChange]], function: Function, code: CodeRead, evaluator: Evaluator
 ) -> Problem:
     first, (cls, change) = next(iter(changes.items()))
-    applied = next(a for a in reversed(code.applied) if first in a.rebuilt_parameters(function))
+    applied = next(a for a in reversed(_losing(code.applied)) if first in a.rebuilt_parameters(function))
     transform = applied.transform.name
     names = " and ".join(f"`{name}`" for name in changes)
     way_out, fix = f"return {names} as well", None
@@ -211,7 +224,7 @@ def _argument(call: Call, name: str, function: Function) -> Expr | None:
 def _with_nnx(applied: Applied, own: str, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
     """The fix: the transformation of flax.nnx, which writes the state back, if it is the only one."""
     written = spelled(f"flax.{own}", code.place.module, evaluator.model.resolver)
-    if written is None or len(code.applied) > 1 or not applied.transform.name.startswith("jax."):
+    if written is None or len(_losing(code.applied)) > 1 or not applied.transform.name.startswith("jax."):
         return None
     change = RenameFunction(applied.at, applied.transform.name.rpartition(".")[2], written[0])
     return Proposal(f"Use `{own}`", Applicability.UNSAFE, (change,), written[1])

@@ -29,6 +29,7 @@ from jaxlint.syntax.expressions import (
     Attribute,
     BoolOp,
     Call,
+    Comprehension,
     Conditional,
     Constant,
     Display,
@@ -282,6 +283,8 @@ class ModuleState:
             return self._random_stream(placed, expr, attr, method)
         if isinstance(expr, Display):
             return self._first([Argument(i.at, i) for i in expr.items], placed, attr, call, given, depth)
+        if isinstance(expr, Comprehension):
+            return self._first([Argument(expr.at, expr.element)], placed, attr, call, given, depth)
         if not isinstance(expr, Call):
             return None
         symbol = self.evaluator.model.resolver.resolve(expr.func, placed.module, placed.scope)
