@@ -116,7 +116,8 @@ class StaticMismatch(BodyRule):
 
     There is no reason to turn it off: the call fails. Only literals, constants of a module, members of enums and the
     variable of a comprehension are compared, and what a branch gives a field that certainly is another value than
-    before: `not x`, `1 - x`, `"a" if x == "b" else "b"`. What counts up is JAX202's.
+    before: `not x`, `1 - x`, `"a" if x == "b" else "b"`. A constructor of one's own must put its parameter into the
+    field as it is. What counts up is JAX202's.
 
     ## References
 

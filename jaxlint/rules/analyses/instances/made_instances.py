@@ -8,12 +8,15 @@ from functools import cached_property
 import msgspec
 
 from jaxlint.infer.bodies.contents import contents_of
+from jaxlint.infer.bodies.slots import is_bound
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Replace
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.bodies.settled import settled
+from jaxlint.rules.analyses.instances.methods import own_methods
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -35,6 +38,7 @@ from jaxlint.syntax.expressions import (
     unpacked,
 )
 from jaxlint.syntax.statements import (
+    Annotate,
     Assign,
     Body,
     Do,
@@ -201,15 +205,37 @@ class MadeInstances:
         if cls is None or not cls.is_pytree or call.has_star or cls.unknown_decorator or not cls.static_fields:
             return None
         parameters = cls.constructor()
-        if parameters is None or cls.has_own_construction:
+        if parameters is None:
             return None
         given = call.given_to(names_by_position(parameters))
+        if cls.has_own_construction:
+            return self._stored(cls, {name: Placed(value, module, scope) for name, value in given.items()})
         statics: dict[str, Expr] = {}
         for field in cls.static_fields:
             placed = Placed(given[field.name], module, scope) if field.name in given else field.default
             if placed is not None and not field.is_converted:
                 statics[field.name] = self._settled(placed)
         return Made(cls, statics)
+
+    def _stored(self, cls: PytreeClass, given: Mapping[str, Placed]) -> Made | None:
+        """What a constructor of its own makes, if it puts parameters into static fields as they are."""
+        found = cls.method("__init__")
+        if found is None or any(cls.method(name) for name in ("__post_init__", "__new__")):
+            return None
+        owner, init = found
+        body = self.evaluator.calls.body_of(FunctionSymbol(owner.module, init)) or ()
+        parameters = {p.name: p.default for p in init.parameters if p.kind in ("positional", "keyword")}
+        assigned = [one.attr for c in cls.mro for method in own_methods(c) for one in method.self_assignments]
+        statics: dict[str, Expr] = {}
+        for attr, name in _kept(init, body):
+            field, placed = cls.field(attr), given.get(name)
+            if placed is None and (default := parameters.get(name)) is not None:
+                placed = Placed(default, owner.module, init.scope)
+            if placed is None or field is None or field.role is not Role.STATIC or field.is_converted:
+                continue
+            if name in parameters and assigned.count(attr) == 1 and not is_bound(name, body):
+                statics[attr] = self._settled(placed)
+        return Made(cls, statics) if statics else None
 
     def _settled(self, placed: Placed) -> Expr:
         return settled(placed.expr, self.evaluator.model.resolver, placed.module, placed.scope)
@@ -344,6 +370,17 @@ def _may_return_list(function: Function) -> bool:
     values = function.return_values
     is_plain = len(values) == 1 and not (function.is_async or function.is_generator)
     return is_plain and isinstance(values[0], (Comprehension, Name))
+
+
+def _kept(init: Function, body: Body) -> Iterator[tuple[str, str]]:
+    """The attributes to which a constructor assigns a variable, whatever it is given, and these variables."""
+    for statement in body:
+        match statement:
+            case (
+                Assign(targets=(Attribute(value=Name(id=receiver), attr=attr),), value=Name(id=name))
+                | Annotate(target=Attribute(value=Name(id=receiver), attr=attr), value=Name(id=name))
+            ) if receiver == init.self_name:
+                yield attr, name
 
 
 def _bound_in(target: Expr, row: Expr) -> Iterator[tuple[str, Expr]]:
