@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -11,6 +11,8 @@ from jaxlint.cst.changes import NameArgument, Proposal, Rename
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Construct, Event
+from jaxlint.libraries.trees import TREE_LEAVES
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
@@ -18,11 +20,16 @@ from jaxlint.rules.analyses.bodies.filled_dicts import filled_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Definition, Parameter
-from jaxlint.syntax.expressions import Call, Constant
+from jaxlint.syntax.expressions import Argument, Call, Comprehension, Constant, Display, Expr, Name
 from jaxlint.syntax.spelling import nearest
+from jaxlint.syntax.statements import bound_once
 
 #: How many of the missing arguments are named.
 _MOST_NAMES = 6
+_NO_POSITIONS = "ValueError (Mappable dataclass constructor doesn't support positional args)"
+#: Functions that give as many things as there are fields, leaves or items.
+_LISTING = TREE_LEAVES | {"dataclasses.astuple", "builtins.map", "builtins.zip"}
+_COPYING = frozenset({"builtins.list", "builtins.tuple", "builtins.reversed", "builtins.sorted"})
 
 
 class _Wrong(msgspec.Struct, frozen=True):
@@ -119,7 +126,8 @@ class ConstructorArguments(EventRule):
         parameters = cls.constructor()
         if parameters is None:
             return
-        wrong = _wrong(event.call, cls, parameters) or _in_dict(event, cls, parameters, evaluator)
+        wrong = _wrong(event.call, cls, parameters)
+        wrong = wrong or _unpacked(event, cls, evaluator) or _in_dict(event, cls, parameters, evaluator)
         if wrong is not None:
             yield Problem(
                 at=wrong.at,
@@ -185,10 +193,9 @@ def _wrong(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...]) -> _
     if given and is_mapping:
         if len(given) == 1 and len(call.args) == 1:
             return None  # a dict, as `dict` takes one
-        error = "ValueError (Mappable dataclass constructor doesn't support positional args)"
         named = tuple(NameArgument(g.at, p.name, is_one_of_many=True) for g, p in zip(given, parameters, strict=False))
         fix = Proposal("Name the arguments", Applicability.SAFE, named) if len(given) <= len(parameters) else None
-        return _Wrong(given[0].at, "is given positional arguments", error, "pass them by keyword", fix)
+        return _Wrong(given[0].at, "is given positional arguments", _NO_POSITIONS, "pass them by keyword", fix)
     if len(given) > len(positional) and not any_position and not is_mapping:
         what = f"takes {len(positional)} positional argument{'s' * (len(positional) != 1)} and is given {len(given)}"
         return _Wrong(given[len(positional)].at, what, "TypeError", "pass what it takes")
@@ -202,6 +209,39 @@ def _wrong(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...]) -> _
     if starred or call.has_star:
         return None
     return _missing(call, cls, parameters, by_position)
+
+
+def _unpacked(event: Construct, cls: PytreeClass, evaluator: Evaluator) -> _Wrong | None:
+    """What is wrong with a call that unpacks what are several things, of a class that takes none by position.
+
+    What a function was given as `*args` may be nothing, or one dict.
+    """
+    starred = [argument for argument in event.call.args if argument.star == "*"]
+    if not starred or event.call.positional or not cls.registered or cls.is_mapping is not True:
+        return None
+    function, module = event.place.function, event.place.module
+    body = None if function is None else evaluator.calls.body_of(FunctionSymbol(module, function))
+    bound = {} if body is None else bound_once(body)
+    scope = "" if function is None else function.inner_scope
+    for argument in starred:
+        if _is_several(argument.value, bound, lambda func: evaluator.model.resolver.library_name(func, module, scope)):
+            return _Wrong(argument.at, "is given positional arguments", _NO_POSITIONS, "pass them by keyword")
+    return None
+
+
+def _is_several(expr: Expr, bound: Mapping[str, Expr], library: Callable[[Expr], str | None]) -> bool:
+    """Whether an expression is a list that is made of several things, or a variable that holds one."""
+    match expr:
+        case Name(id=name) if name in bound:
+            return not isinstance(bound[name], Name) and _is_several(bound[name], bound, library)
+        case Display(kind="list" | "tuple", items=items):
+            return len(items) > 1
+        case Comprehension(kind="list" | "generator"):
+            return True
+        case Call(func=func, args=(Argument(value=value, star=""), *_)):
+            called = library(func)
+            return called in _LISTING or (called in _COPYING and _is_several(value, bound, library))
+    return False
 
 
 def _in_dict(
