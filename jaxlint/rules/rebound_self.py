@@ -14,7 +14,7 @@ from jaxlint.cst.shapes import is_bound, may_run_after, names, variables
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CallMethod, CodeRead, Construct, Replace, Update, rests_on_annotation
-from jaxlint.infer.known.values import FunctionValue, Instance, plain
+from jaxlint.infer.known.values import FunctionValue, Instance, options, plain
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import External, FunctionSymbol
@@ -144,14 +144,15 @@ class ReboundSelf(NodeRule):
         code = node.code
         cls, function = code.place.owner, code.function
         yield from _rebound_names(node, evaluator)
-        if cls is None or not cls.is_pytree or function is None or function.self_name is None:
+        if cls is None or function is None or function.self_name is None:
             return
-        if not isinstance(evaluator.receiver(function, cls), Instance):
-            return
-        for target, value in _assignments(code):
+        owners = _owners(function, cls, evaluator)
+        for target, value in _assignments(code) if owners else ():
             if target.id == function.self_name:
-                unchanged = _unchanged(value, cls)
-                if _is_surely_used(target, code, unchanged) or not _makes_copy(value, cls, code, evaluator):
+                unchanged = frozenset.intersection(*(_unchanged(value, owner) for owner in owners))
+                if _is_surely_used(target, code, unchanged):
+                    continue
+                if not all(_makes_copy(value, owner, code, evaluator) for owner in owners):
                     continue
                 if not _is_used(target, node, evaluator, unchanged):
                     yield structs.replace(
@@ -169,6 +170,15 @@ class ReboundSelf(NodeRule):
                     continue
                 if _is_made_from_field(target, value, function) and not _is_used(target, node, evaluator):
                     yield _left_out(target, cls, function)
+
+
+def _owners(function: Function, cls: PytreeClass, evaluator: Evaluator) -> list[PytreeClass]:
+    """The pytree classes of which `self` is in a method; several if these inherit it from a mixin."""
+    received = evaluator.receiver(function, cls)
+    if cls.is_pytree:
+        return [cls] if isinstance(received, Instance) else []
+    found = [one.cls for one in options(plain(received)) if isinstance(one, Instance)] if received is not None else []
+    return found if all(one.is_pytree for one in found) else []
 
 
 def _returns_without(field: str, code: CodeRead, function: Function) -> bool:
