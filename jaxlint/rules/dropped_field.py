@@ -186,6 +186,8 @@ def _dropped(
         if not comes_out and not _is_missed(at, field, cls, place, evaluator):
             return
     way_out = f"make `{name}` a data field or a meta field"
+    if cls.lists is None:
+        way_out = f"leave out `init=False`, so that `{name}` becomes part of the pytree"
     yield Problem(
         at=at,
         message=(
