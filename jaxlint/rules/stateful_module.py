@@ -164,9 +164,12 @@ def _losing(applied: Sequence[Applied]) -> list[Applied]:
     one is used elsewhere, this function may well be meant for it, and there is none.
     """
     losing = [one for one in applied if not one.transform.propagates]
-    keeping = (one for one in applied if one.transform.propagates)
-    together = all(any(k.is_around(one) or one.is_around(k) for one in losing) for k in keeping)
-    return losing if together else []
+    keeping = [one for one in applied if one.transform.propagates]
+    # what is kept in an attribute is listed twice: by its node, which says what is around what, and by its place alone
+    together = {
+        (k.transform.name, place_of(k.at)) for k in keeping if any(k.is_around(o) or o.is_around(k) for o in losing)
+    }
+    return losing if all((k.transform.name, place_of(k.at)) in together for k in keeping) else []
 
 
 def _problem(
