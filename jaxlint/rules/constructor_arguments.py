@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from jaxlint.cst.changes import NameArgument, Proposal, Rename
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import Construct, Event
+from jaxlint.infer.evaluating.events import CallMethod, Construct, Event
+from jaxlint.infer.known.values import ClassObject, is_classmethod
 from jaxlint.libraries.trees import TREE_LEAVES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
@@ -18,7 +19,8 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.bodies.filled_dicts import filled_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
-from jaxlint.rules.base import EventRule, Problem
+from jaxlint.rules.analyses.instances.inherited_makers import handed_up, made_by
+from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Definition, Parameter
 from jaxlint.syntax.expressions import Argument, Call, Comprehension, Constant, Display, Expr, Name
 from jaxlint.syntax.spelling import nearest
@@ -42,12 +44,13 @@ class _Wrong(msgspec.Struct, frozen=True):
     fix: Proposal | None = None
 
 
-class ConstructorArguments(EventRule):
+class ConstructorArguments(ClassRule, EventRule):
     """
     ## What it does
 
     Finds calls of constructors with an argument that the class does not take, without one that it needs, with one that
-    is given twice, or, for chex dataclasses, with positional arguments.
+    is given twice, or, for chex dataclasses, with positional arguments; and calls of class methods of a base that make
+    `cls(...)` without what this subclass needs.
 
     ## Why is this bad?
 
@@ -115,10 +118,14 @@ class ConstructorArguments(EventRule):
     name = "constructor-arguments"
     group = "construction"
     since = "0.1.0"
-    events = (Construct,)
+    events = (Construct, CallMethod)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare one call with the parameters of the constructor."""
+        if isinstance(event, CallMethod):
+            if isinstance(event.receiver, ClassObject) and event.receiver.exact:
+                yield from _inherited(event.name, event.call, event.receiver.cls, evaluator)
+            return
         assert isinstance(event, Construct)
         cls = event.cls.cls
         if not event.cls.exact or event.by_create or not is_constructor_known(cls) or _is_placeholder(event):
@@ -137,6 +144,45 @@ class ConstructorArguments(EventRule):
                 fix=wrong.fix or _declared(event, wrong, evaluator),
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
             )
+
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at class methods that call the one of a base."""
+        for name, qualnames in cls.symbol.declaration.methods.items():
+            function = cls.module.outline.functions[qualnames[-1]]
+            if is_classmethod(function) and any(name in base.symbol.declaration.methods for base in cls.mro[1:]):
+                body = evaluator.calls.body_of(FunctionSymbol(cls.module, function)) or ()
+                call = handed_up(function, body)
+                if call is not None:
+                    yield from _inherited(name, call, cls, evaluator, above=True)
+
+
+def _inherited(
+    name: str, call: Call, cls: PytreeClass, evaluator: Evaluator, *, above: bool = False
+) -> Iterator[Problem]:
+    """Look at a call of a class method of a base, which makes an instance of the subclass without what that needs."""
+    found = made_by(name, cls, evaluator, above=above)
+    if found is None or is_train_state(cls) or not is_constructor_known(cls):
+        return
+    base, made = found
+    parameters = cls.constructor()
+    if parameters is None or (cls.framework.mapping_option and cls.is_mapping is not False and made.positional):
+        return
+    taken = {p.name for p in [p for p in parameters if p.kind == "positional"][: len(made.positional)]}
+    wrong = _missing(made, cls, parameters, taken)
+    own = base.constructor()
+    if wrong is None or (own is not None and _missing(made, base, own, taken) is not None):
+        return  # the method of the base makes nothing at all
+    way_out = f"give `{cls.name}` a `{name}` of its own, or hand the arguments on in that of `{base.name}`"
+    yield Problem(
+        at=call.func.at,
+        message=(
+            f"`{name}` of `{base.name}` makes `cls(...)`, and `{cls.name}` {wrong.what}: the call raises"
+            f" {wrong.error}; {way_out}"
+        ),
+        reason="a class method of a base gets the subclass, whose constructor takes the fields of the subclass as well",
+        help=way_out,
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
+    )
 
 
 def _is_placeholder(event: Construct) -> bool:
