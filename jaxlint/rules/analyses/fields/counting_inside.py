@@ -105,7 +105,8 @@ def stays_in_variable(event: FieldEvent, field: str, evaluator: Evaluator) -> bo
         return False
     module, function = event.place.module, event.place.functions[0]
     base, body = dotted(event.base), evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
-    made = [s for s in walk(body) if isinstance(s, Assign) and s.value is event.call]
+    at = place_of(event.call.at)
+    made = [s for s in walk(body) if isinstance(s, Assign) and place_of(s.value.at) == at]
     if base is None or "." in base or len(made) != 1 or base in bound_names(made[0]) or function.is_generator:
         return False
     counting = _counting(event, field)
