@@ -17,8 +17,11 @@ def goes_on_with_original(update: Update, original: str, code: CodeRead, evaluat
 
     It is a step of an optimizer; or it is computed from the original, in a loop that begins with that at each turn, or
     of an attribute, which the next call finds as it was. A test may only see that the update works, and a clock
-    measures it.
+    measures it. Where the original is updated once more, JAX408 tells.
     """
+    bases = (e.base for e in code.events if isinstance(e, Update) and e is not update)
+    if any(base is not None and dotted(base) == original for base in bases):
+        return False
     if any(function.name.startswith("test") for function in code.place.functions):
         return False
     named = evaluator.model.resolver.library_name
