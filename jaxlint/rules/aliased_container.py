@@ -158,6 +158,8 @@ def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
 
 def _taken_from_copies(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """What is taken out of a copy and changed in place: `held = copy.params`."""
+    if "copy" not in code.contents.called and not any(isinstance(e, Replace) for e in code.events):
+        return
     once = bound_once(code.body)
     taken = {name: held for name, held in once.items() if isinstance(held, Attribute) and dotted(held.value) in once}
     copies = _copies(code, evaluator) if taken else {}
