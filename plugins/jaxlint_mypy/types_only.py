@@ -21,7 +21,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.instances.given_literals import is_given_no_array
+from jaxlint.rules.analyses.instances.given_literals import is_given_object
 from jaxlint.rules.analyses.instances.same_objects import kept_fields, may_share
 from jaxlint.rules.array_equality import ArrayEquality, last_compared, may_hold_several, unequal_message
 from jaxlint.rules.base import Problem, Rule
@@ -231,7 +231,7 @@ class TypesOnly:
         """Whether a field holds an array; what it is annotated with may come from a package without types."""
         if isinstance(get_proper_type(typ), AnyType):
             return may_hold_several(field, cls, self.front.evaluator)
-        return _is_array(typ) and not is_given_no_array(field, cls, self.front.evaluator)
+        return _is_array(typ) and not is_given_object(field, cls, self.front.evaluator)
 
     def replaced(self, ctx: FunctionContext, function: str) -> None:
         """`dataclasses.replace(a, name=v)` where the constructor takes no `name`."""

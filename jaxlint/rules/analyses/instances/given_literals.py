@@ -66,11 +66,16 @@ def is_given_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> boo
 
 
 def is_given_no_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a construction or update gives the field what is no array: a number, a text, an instance of a class.
-
-    So do trees of the same class that say where arrays live, which shapes they have, or which of them are trained.
-    """
+    """Whether a construction or update gives the field what is no array: a number, a text, an instance of a class."""
     return any(_is_number(one.expr) or _is_object(one, evaluator) for one in _placed(field, cls, evaluator))
+
+
+def is_given_object(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a construction or update gives the field a text or an instance of a class.
+
+    So do trees of the same class that say where arrays live, or which shapes they have.
+    """
+    return any(_is_object(one, evaluator) for one in _placed(field, cls, evaluator))
 
 
 def _is_object(given: Placed, evaluator: Evaluator) -> bool:
