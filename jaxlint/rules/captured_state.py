@@ -25,7 +25,7 @@ from jaxlint.rules.analyses.bodies.penalties import penalised
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, Expr, Lambda, Name, dotted, last_name
+from jaxlint.syntax.expressions import Call, Expr, Lambda, Name, dotted, first_given, last_name
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Annotate,
@@ -204,31 +204,27 @@ class _Written:
         self._code = code
 
     @cached_property
-    def functions(self) -> dict[str, Body]:
-        """The bodies of the functions inside, by their names."""
-        return {name: defined.body for name, defined in self._defined.items()}
-
-    @cached_property
-    def _defined(self) -> dict[str, FunctionDefinition]:
+    def defined(self) -> dict[str, FunctionDefinition]:
+        """The functions inside, by their names."""
         return {s.name: s for s in self._code.statements if isinstance(s, FunctionDefinition)}
 
     def helpers_of(self, one: _Inner) -> list[FunctionDefinition]:
         """The functions beside a transformed one that it mentions, or those do: what they read, it reads."""
         found: dict[str, FunctionDefinition] = {}
-        pending: list[tuple[Container[str], Body]] = [(one.params, one.body)] if len(self._defined) > 1 else []
+        pending: list[tuple[Container[str], Body]] = [(one.params, one.body)] if len(self.defined) > 1 else []
         while pending:
             params, body = pending.pop()
-            for name in sorted(self._defined.keys() & names_read(body) - found.keys() - {one.function.name}):
+            for name in sorted(self.defined.keys() & names_read(body) - found.keys() - {one.function.name}):
                 if not is_own(name, params, body):
-                    found[name] = self._defined[name]
+                    found[name] = self.defined[name]
                     pending.append((found[name].params, found[name].body))
         return list(found.values())
 
     @cached_property
     def lambdas(self) -> dict[int, Body]:
         """The lambdas that are given first to calls, by the places (by identity) of the calls."""
-        given = ((call.at, call.positional[:1]) for call in self._code.calls)
-        return {id(at): (Return(e.body.at, e.body),) for at, first in given for e in first if isinstance(e, Lambda)}
+        given = ((call.at, first_given(call)) for call in self._code.calls)
+        return {id(at): (Return(first.body.at, first.body),) for at, first in given if isinstance(first, Lambda)}
 
     @cached_property
     def handles(self) -> dict[int, str]:
@@ -259,7 +255,8 @@ def _given(event: Transformed, written: _Written) -> _Inner | None:
     function, applied = event.function, event.applied
     if function is None or event.receiver is not None or applied.bound or applied.given:
         return None
-    inner = written.lambdas.get(id(applied.at), written.functions.get(function.name))
+    defined = written.defined.get(function.name)
+    inner = written.lambdas.get(id(applied.at), None if defined is None else defined.body)
     handle = written.handles.get(id(applied.at))
     return None if inner is None else _Inner(applied, function, inner, handle)
 

@@ -254,6 +254,13 @@ def without_call(expr: Expr) -> Expr:
     return expr.func if isinstance(expr, Call) else expr
 
 
+def first_given(expr: Expr | None) -> Expr | None:
+    """What a call is given first, or what the call in its place is: `jit(vmap(f))` is given `f`."""
+    while isinstance(expr, Call):
+        expr = next(iter(expr.positional), None)
+    return expr
+
+
 def last_name(expr: Expr) -> str:
     """The last part of a name: `b` of `a.b` and of `f().b`; empty for what has no name."""
     kind = type(expr)
