@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.bodies.slots import ANY_ITEM, GIVING, Slot, changed_by, slot_of
+from jaxlint.infer.bodies.slots import ANY_ITEM, GIVING, Slot, changed_by, may_be, slot_of
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, MutateField, Replace
 from jaxlint.infer.known.values import Array, Container, Value, plain
@@ -20,7 +20,7 @@ from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.passed import calls_of
 from jaxlint.rules.analyses.instances.sharing import sharing_at
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, children, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, Subscript, children, dotted
 from jaxlint.syntax.statements import Assign, Body, Do, Return, Statement, all_parts, bound_once, parts, target_names
 
 _COPIES = frozenset({"copy.copy"})
@@ -123,7 +123,7 @@ class AliasedContainer(BodyRule):
             copied = None if slot is None else copies.get(slot.root)
             if slot is None or copied is None or slot.path[:1] != (event.field,) or event.field in copied.given:
                 continue
-            by = _read_by(copied.original, event.field, event.at, code, evaluator)
+            by = _read_by(copied.original, slot.path[:2], event.at, code, evaluator)
             if by is not None:
                 yield _problem(event.at, event.receiver.cls, event.field, slot.root, copied.original, by)
 
@@ -151,7 +151,7 @@ def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
                 continue
             if not _is_item(slot) or not _is_changed(instances.value(taken), "item") or _remakes(update.receiver.cls):
                 continue
-            by = _read_by(original, taken.attr, at, code, evaluator, bases)
+            by = _read_by(original, (taken.attr, *slot.path), at, code, evaluator, bases)
             if by is not None:
                 yield _problem(at, update.receiver.cls, taken.attr, slot.root, original, by)
 
@@ -170,7 +170,7 @@ def _taken_from_copies(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem
         if held is None or copied is None or held.attr in copied.given or not _is_item(slot):
             continue
         if _is_changed(instances.value(held), "item"):
-            by = _read_by(copied.original, held.attr, at, code, evaluator)
+            by = _read_by(copied.original, (held.attr, *slot.path), at, code, evaluator)
             if by is not None:
                 yield _problem(at, copied.cls, held.attr, slot.root, copied.original, by)
 
@@ -242,10 +242,17 @@ def _remakes(cls: PytreeClass) -> bool:
 
 
 def _read_of(expr: Expr, place: Slot, ignoring: frozenset[int] = frozenset()) -> Expr | None:
-    """The original, or its field, in an expression; other fields of it do not matter, nor what some updates copy."""
+    """The original, or its field, in an expression; other fields of it do not matter, nor what some updates copy.
+
+    Nor do other items of a field of which one is changed: `info["t"]` says nothing of `info["first"]`.
+    """
     if id(expr) in ignoring:
         return None
     path = f"{place.root}.{place.path[0]}"
+    if isinstance(expr, Subscript) and dotted(expr.value) == path and len(place.path) > 1:
+        item = slot_of(expr)
+        if item is not None and not may_be(item.path[-1], place.path[1]):
+            return None
     name = dotted(expr)
     if name is not None:
         return expr if name == place.root or name == path or name.startswith(f"{path}.") else None
@@ -254,30 +261,32 @@ def _read_of(expr: Expr, place: Slot, ignoring: frozenset[int] = frozenset()) ->
 
 def _read_by(
     original: str,
-    field: str,
+    changed: tuple[str, ...],
     at: object,
     code: CodeRead,
     evaluator: Evaluator,
     ignoring: frozenset[int] = frozenset(),
 ) -> str | None:
-    """Who reads a field of the original once it was changed, in words: nothing for the body itself; None for nobody."""
-    name = _read_after(original, field, at, code.body, ignoring)
+    """Who reads what was changed of the original, in words: nothing for the body itself; None for nobody."""
+    name = _read_after(original, changed, at, code.body, ignoring)
     if name is not None:
         return "" if name == original else f" as `{name}`"
-    caller = _reading_caller(original, field, code, evaluator)
+    caller = _reading_caller(original, changed, code, evaluator)
     return None if caller is None else f" by `{caller}`"
 
 
-def _read_after(path: str, field: str, at: object, body: Body, ignoring: frozenset[int] = frozenset()) -> str | None:
-    """The name by which a field of what the path stands for at some place is read after that; None if by none."""
+def _read_after(
+    path: str, changed: tuple[str, ...], at: object, body: Body, ignoring: frozenset[int] = frozenset()
+) -> str | None:
+    """The name by which a part of what the path stands for at some place is read after that; None if by none."""
     for name in sorted(sharing_at(path, at, body).same, key=lambda name: (name != path, name)):
-        read = ReadAfter(name, partial(_read_of, place=Slot(name, (field,)), ignoring=ignoring))
+        read = ReadAfter(name, partial(_read_of, place=Slot(name, changed), ignoring=ignoring))
         if read.of(at, body) is not None:
             return name
     return None
 
 
-def _reading_caller(original: str, field: str, code: CodeRead, evaluator: Evaluator) -> str | None:
+def _reading_caller(original: str, changed: tuple[str, ...], code: CodeRead, evaluator: Evaluator) -> str | None:
     """A function that gives the original to this one, and still uses it and its field afterwards."""
     function, module = code.function, code.place.module
     if function is None or function.owner or original in code.contents.bound:
@@ -292,7 +301,7 @@ def _reading_caller(original: str, field: str, code: CodeRead, evaluator: Evalua
         body = evaluator.calls.body_of(FunctionSymbol(called.module, caller))
         if body is None:  # a function that only returns something is not read from another module
             body = tuple(Return(value.at, value) for value in caller.return_values)
-        if _is_repeated(called.call, path, body) or _read_after(path, field, called.call.at, body) is not None:
+        if _is_repeated(called.call, path, body) or _read_after(path, changed, called.call.at, body) is not None:
             return caller.name
     return None
 

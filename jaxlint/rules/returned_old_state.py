@@ -15,7 +15,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.optimizer_states import Unkept, unkept_optimizer_states
 from jaxlint.rules.analyses.changes.part_kept import is_bound_in, keeps_only_part
 from jaxlint.rules.analyses.changes.returning import returned_variables
-from jaxlint.rules.analyses.changes.unused_copies import goes_on_with_original
+from jaxlint.rules.analyses.changes.unused_copies import goes_on_with_original, measures
 from jaxlint.rules.analyses.changes.updates import is_copy
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
@@ -129,7 +129,7 @@ class ReturnedOldState(BodyRule):
             code, evaluator, frozenset(read.id for value in returned for read in returned_variables(value))
         )
         copies = {id(s): made for s in code.statements if (made := reader.made(s)) is not None}
-        if not copies:
+        if not copies or measures(code, evaluator):
             return
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         used = _used_names(code, evaluator)
@@ -154,7 +154,7 @@ class ReturnedOldState(BodyRule):
                 older = reader.older(made, following)
                 if older is not None:
                     yield _problem_of_older(made, function.name, older, _returning(made, following, older))
-                elif goes_on_with_original(made.update, made.original, code, evaluator):
+                elif goes_on_with_original(made.update, made.original, code):
                     yield _problem_of_unused(made)
 
 

@@ -27,6 +27,8 @@ from jaxlint.syntax.statements import all_parts
 
 #: Functions with which variables are made that JAX itself knows as mutable ("hijax").
 _SHARING = frozenset({"var_defaults", "with_vars", "use_hijax", "use_refs", "to_refs", "as_refs"})
+#: Methods that switch a module to evaluation, or set what it asks for.
+_SWITCHES = frozenset({"eval", "set_attributes"})
 #: Functions that are called where something is trained.
 _TRAINING = frozenset({"grad", "value_and_grad", "update", "apply_updates", "apply_gradients"})
 
@@ -151,7 +153,7 @@ class StatefulModule(NodeRule):
             change = state.change(name, instance.cls, own)
             if change is None or state.comes_back(name, instance.cls, change, own):
                 continue
-            if not _evaluates(module) or _trains(node):
+            if not _switches(node) and (not _evaluates(module) or _trains(node)):
                 changes[name] = (instance.cls, change)
         if changes and not _is_tried(tuple(changes), function, code, evaluator):
             yield _problem(changes, function, code, evaluator)
@@ -238,12 +240,25 @@ def _evaluates(module: Module) -> bool:
     return any("eval" in unit.calls for unit in module.outline.units)
 
 
+def _switches(node: FunctionNode) -> bool:
+    """Whether a function itself switches a module to evaluation."""
+    return any(dotted(call.func).rpartition(".")[2] in _SWITCHES for call in node.all(cst.Call, node.body))
+
+
 def _trains(node: FunctionNode) -> bool:
-    """Whether a function differentiates or updates something, or is differentiated: that is no evaluation."""
+    """Whether a function differentiates or updates something, or is differentiated: that is no evaluation.
+
+    What is differentiated with respect to another argument than the first one, an input, trains nothing.
+    """
     if any(a.transform.kind is Kind.GRAD for a in node.code.applied):
         return True
-    calls = node.all(cst.Call, node.body)
+    calls = (call for call in node.all(cst.Call, node.body) if not _is_of_input(call))
     return any(dotted(call.func).rpartition(".")[2] in _TRAINING for call in calls)
+
+
+def _is_of_input(call: cst.Call) -> bool:
+    given = (arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "argnums")
+    return any(isinstance(value, cst.Integer) and value.evaluated_value > 0 for value in given)
 
 
 def _shares_variables(modules: Iterable[Module]) -> bool:

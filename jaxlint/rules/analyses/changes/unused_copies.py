@@ -8,24 +8,34 @@ from jaxlint.rules.analyses.changes.part_kept import OPTIMIZER_STEP
 from jaxlint.syntax.expressions import Call, dotted
 from jaxlint.syntax.statements import For, While, all_parts, parts, walk
 
-#: Modules whose functions measure how long an update takes.
-_CLOCKS = ("time.", "timeit.")
+#: What is called where an update is only measured, or looked at while it runs.
+_MEASURING = (
+    *("time.", "timeit.", "tracemalloc.", "jax.profiler.", "jax.live_arrays"),
+    *("jax.debug_nans", "jax.log_compiles", "jax.checking_leaks"),
+)
+#: The method of compiled functions that tells how many programs they have made.
+_PROGRAMS = "_cache_size"
 
 
-def goes_on_with_original(update: Update, original: str, code: CodeRead, evaluator: Evaluator) -> bool:
+def measures(code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a body measures what it calls: copies that it makes may be wanted for nothing else."""
+    if _PROGRAMS in code.contents.called:
+        return True
+    named = evaluator.model.resolver.library_name
+    return any(named(call.func, code.place.module, code.scope).startswith(_MEASURING) for call in code.calls)
+
+
+def goes_on_with_original(update: Update, original: str, code: CodeRead) -> bool:
     """Whether a copy that nobody reads was to take the place of the original.
 
     It is a step of an optimizer; or it is computed from the original, in a loop that begins with that at each turn, or
-    of an attribute, which the next call finds as it was. A test may only see that the update works, and a clock
-    measures it. Where the original is updated once more, JAX408 tells.
+    of an attribute, which the next call finds as it was. A test may only see that the update works. Where the original
+    is updated once more, JAX408 tells.
     """
     bases = (e.base for e in code.events if isinstance(e, Update) and e is not update)
     if any(base is not None and dotted(base) == original for base in bases):
         return False
     if any(function.name.startswith("test") for function in code.place.functions):
-        return False
-    named = evaluator.model.resolver.library_name
-    if any(named(call.func, code.place.module, code.scope).startswith(_CLOCKS) for call in code.calls):
         return False
     if update.function == OPTIMIZER_STEP:
         return True

@@ -12,6 +12,7 @@ from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
+    Binary,
     BoolOp,
     Call,
     Compare,
@@ -30,7 +31,9 @@ from jaxlint.syntax.statements import (
     Break,
     For,
     If,
+    Jump,
     Return,
+    Try,
     While,
     all_parts,
     expressions,
@@ -45,9 +48,10 @@ _ON_THE_HOST = ("builtins.", "math.", "numpy.", "jax.numpy.", "jax.random.", "ti
 _FAR = 3
 
 
-def is_seldom_moved(event: Construct | Replace | AssignAttribute, evaluator: Evaluator) -> bool:
+def is_seldom_moved(event: Construct | Replace | AssignAttribute, field: str, evaluator: Evaluator) -> bool:
     """Whether a loop of the host moves a number once, or searches it with functions that compile nothing.
 
+    It may also try again with half of it, or twice as much, where it has not got through: few of such steps are made.
     A search ends by what it finds: a `while`, or a `for` with a `break`. A counted loop may be a part of each step.
     """
     module, functions = event.place.module, event.place.functions
@@ -58,11 +62,51 @@ def is_seldom_moved(event: Construct | Replace | AssignAttribute, evaluator: Eva
     loops = _loops_around(place, body)
     if _is_at_few_turns(place, loops):
         return True
+    if loops and _tries_again(place, field, loops[-1]):
+        return True
     if not loops or not _is_search(loops[-1]):
         return False
     asked = (part for expr in expressions(loops[0]) for part in parts(expr))
     scope = functions[-1].inner_scope
     return _stays_on_host((*asked, *all_parts(loops[0].body)), module, scope, evaluator)
+
+
+def tries_again(at: object, field: str, body: Body) -> bool:
+    """Whether a loop comes to a copy where a turn has not got through, and tries half of a number, or twice as much."""
+    place = place_of(at)
+    loops = _loops_around(place, body)
+    return bool(loops) and _tries_again(place, field, loops[-1])
+
+
+def _tries_again(place: Span, field: str, loop: For | While) -> bool:
+    calls = (part for part in all_parts(loop.body) if isinstance(part, Call) and place_of(part.at).holds(place))
+    if not any(_is_far(call.keyword(field)) for call in calls):
+        return False
+    return (isinstance(loop, While) and len(loop.body) == 1) or _is_after_failure(place, loop.body)
+
+
+def _is_far(value: Expr | None) -> bool:
+    """Whether a number is at least twice another one, or at most half of it."""
+    match value:
+        case (
+            Binary(op="*", right=Constant(value=int() | float() as factor))
+            | Binary(op="*", left=Constant(value=int() | float() as factor))
+        ):
+            return factor >= 2 or factor <= 0.5
+        case Binary(op="/" | "//", right=Constant(value=int() | float() as factor)):
+            return factor >= 2
+    return False
+
+
+def _is_after_failure(place: Span, body: Body) -> bool:
+    """Whether a turn of a loop comes to a place only if it was not left before, or where an exception was met."""
+    for statement in body:
+        if place_of(statement.at).holds(place):
+            return isinstance(statement, Try) and any(_holds(one.body, place) for one in statement.handlers)
+        for _, branch in statement.branches if isinstance(statement, If) else ():
+            if isinstance(branch[-1], (Return, Jump)):
+                return True
+    return False
 
 
 def happens_seldom(at: object, body: Body) -> bool:

@@ -25,7 +25,7 @@ from jaxlint.rules.analyses.fields.counting_inside import (
 )
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fields.put_back import is_put_back
-from jaxlint.rules.analyses.fields.seldom_moved import is_seldom_moved
+from jaxlint.rules.analyses.fields.seldom_moved import is_seldom_moved, tries_again
 from jaxlint.rules.analyses.fields.stepped import SCALING, Moved, moved_at_each_turn
 from jaxlint.rules.analyses.fields.swept import swept_into
 from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
@@ -119,7 +119,7 @@ def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
             continue
         if counts and is_put_back(event, field.name, evaluator):
             continue
-        if not ends_with_its_call(event, field.name, evaluator) and not is_seldom_moved(event, evaluator):
+        if not ends_with_its_call(event, field.name, evaluator) and not is_seldom_moved(event, field.name, evaluator):
             confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
             is_scheduled = _is_float(value.value) and (counts or not isinstance(event, Construct))
             what = _CHANGES if _is_float(value.value) else _COUNTS
@@ -146,7 +146,7 @@ def numbers_moved(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber
     yield from _swept(code, evaluator)
     for moved in moved_at_each_turn(code, evaluator, SCALING, sets=True):
         field = _static_field(moved.field, moved.cls)
-        if field is None or _is_put(moved, code, evaluator):
+        if field is None or _is_put(moved, code, evaluator) or tries_again(moved.copy.at, moved.field, code.body):
             continue
         if any(applied.transform.kind is Kind.JIT for applied in moved.applied):
             is_scheduled = plain(evaluator.promises.field(field, moved.cls)) != Scalar("int")
