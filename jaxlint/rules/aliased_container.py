@@ -94,7 +94,8 @@ class AliasedContainer(BodyRule):
 
     ## When not to use it
 
-    What is changed before the original is read for the last time is reported; what nobody reads afterwards is not.
+    What is changed before the original is read for the last time is reported; what nobody reads afterwards is not, nor
+    is a dict of which other keys are read.
 
     ## References
 

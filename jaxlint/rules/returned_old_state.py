@@ -99,7 +99,8 @@ class ReturnedOldState(BodyRule):
 
     ## When not to use it
 
-    A variable whose name begins with an underscore says that the copy is not wanted, and is not reported. Nor is a copy
+    A variable whose name begins with an underscore says that the copy is not wanted, and is not reported. Nor are
+    copies in functions that measure: that ask for the time, for compiled programs, or for NaNs. Nor is a copy
     of which a part is read, but for a result of the very field that goes on from what it was: the mean of a sum that
     a training step adds to. Of optimizers those are reported that keep moments or counts, such as `optax.adam`, where
     the module, or a caller that passes it, shows how the optimizer is made; there an underscore says nothing, unless
