@@ -86,9 +86,9 @@ class StaticSchedule(BodyRule):
     ## When not to use it
 
     A float that is set once in a while, and for many steps, is worth the compilation: what changes under a condition
-    (`if epoch % 10 == 0`) is not reported, nor is a rate that is halved where a step has failed, nor are stages that are
-    written out (`for rate in (0.1, 0.01)`) and trained in a loop of their own, nor trials of several settings, each from
-    the beginning. A counted loop of epochs is reported, for there are as many compilations as epochs.
+    (`if epoch % 10 == 0`) is not reported, nor is a rate that is halved where a step has failed, nor are stages that
+    are written out (`for rate in (0.1, 0.01)`) and trained in a loop of their own, nor trials of several settings, each
+    from the beginning. A counted loop of epochs is reported, for there are as many compilations as epochs.
 
     ## References
 
