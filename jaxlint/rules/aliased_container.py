@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import msgspec
@@ -113,12 +113,13 @@ class AliasedContainer(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is changed in place in copies that the body makes."""
         yield from _by_another_name(code, evaluator)
-        yield from _taken_from_copies(code, evaluator)
         changes = [e for e in code.events if isinstance(e, MutateField) and _is_changed(e.held, e.how)]
-        if not changes:
+        taken = _taken(code)
+        copies = _copies(code, evaluator) if changes or taken else {}
+        if not copies:
             return
+        yield from _taken_from_copies(taken, copies, code, evaluator)
         slots = {id(at): slot for s in code.statements for at, slot in (*changed_by(s), *_taken_out(s))}
-        copies = _copies(code, evaluator)
         for event in changes:
             slot = slots.get(id(event.at))
             copied = None if slot is None else copies.get(slot.root)
@@ -157,15 +158,23 @@ def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
                 yield _problem(at, update.receiver.cls, taken.attr, slot.root, original, by)
 
 
-def _taken_from_copies(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-    """What is taken out of a copy and changed in place: `held = copy.params`."""
+def _taken(code: CodeRead) -> dict[str, Attribute]:
+    """The variables that are bound once, to what is taken out of another one: `held = copy.params`.
+
+    None where no copies are made.
+    """
     if "copy" not in code.contents.called and not any(isinstance(e, Replace) for e in code.events):
-        return
+        return {}
     once = bound_once(code.body)
-    taken = {name: held for name, held in once.items() if isinstance(held, Attribute) and dotted(held.value) in once}
-    copies = _copies(code, evaluator) if taken else {}
+    return {name: held for name, held in once.items() if isinstance(held, Attribute) and dotted(held.value) in once}
+
+
+def _taken_from_copies(
+    taken: Mapping[str, Attribute], copies: Mapping[str, _Copy], code: CodeRead, evaluator: Evaluator
+) -> Iterator[Problem]:
+    """What is taken out of a copy and changed in place."""
     instances = LocalInstances.of(code, evaluator)
-    for at, slot in (change for s in code.statements for change in changed_by(s)) if copies else ():
+    for at, slot in (change for s in code.statements for change in changed_by(s)) if taken else ():
         held = taken.get(slot.root)
         copied = None if held is None else copies.get(dotted(held.value) or "")
         if held is None or copied is None or held.attr in copied.given or not _is_item(slot):

@@ -287,8 +287,7 @@ def _unequal(
     family = evaluator.model.family(instance.cls, exact=instance.exact)
     if not all(map(_compares_fields, family)):
         return None
-    compares_tuples = instance.cls.framework.is_tuple or not evaluator.model.target.holds(EQ_GIVES_LAST)
-    field = _array_field(instance.cls, evaluator, kept if compares_tuples else frozenset())
+    field = _array_field(instance.cls, evaluator, kept if compares_as_tuples(instance.cls, evaluator) else frozenset())
     if field is None:
         return None
     gives_last = gives_last and field is last_compared(instance.cls)
@@ -321,6 +320,11 @@ def _compares_fields(cls: PytreeClass) -> bool:
     if any("__eq__" in c.symbol.declaration.methods for c in cls.mro) or not cls.framework.compares_fields:
         return False
     return cls.eq is True or cls.framework.is_tuple
+
+
+def compares_as_tuples(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether `==` compares tuples of the fields, which takes one object in both for equal: up to Python 3.12."""
+    return cls.framework.is_tuple or not evaluator.model.target.holds(EQ_GIVES_LAST)
 
 
 def _array_field(cls: PytreeClass, evaluator: Evaluator, kept: Set[str]) -> Field | None:

@@ -25,7 +25,7 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.bodies import transforms_functions
 from jaxlint.symbols.outline import MUTATING, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, is_given
 from jaxlint.syntax.statements import Body, For, While, all_parts, assigned_names, parts, walk
 
 _REASON = (
@@ -197,7 +197,7 @@ def _is_compiled_before(made: str, event: MutateField | AssignAttribute, code: C
 
 def _compiles_with(made: str, call: Call, code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether a call gives an instance to a function that hands it on to a compiled one, which outlives the call."""
-    if not any(isinstance(argument.value, Name) and argument.value.id == made for argument in call.args):
+    if not is_given(made, call):
         return False
     callee = called_by(call, code, evaluator)
     if callee is None or call.has_star:

@@ -275,41 +275,31 @@ def _rebinding(made: _Made) -> Proposal:
 
 
 def _problem_of_older(made: _Made, function: str, older: str, fix: Proposal | None) -> Problem:
-    way_out = f"return `{made.name}`"
-    return Problem(
-        at=made.at,
-        message=(
-            f"`{made.name}` holds the updated `{made.cls.name}` and is never used: `{function}` returns `{older}`, as"
-            f" it was before, and the update is lost; {way_out}"
-        ),
-        reason="an update makes a copy; what is not handed on changes nothing",
-        help=way_out,
-        fix=fix,
-    )
+    what = f"is never used: `{function}` returns `{older}`, as it was before"
+    reason = "an update makes a copy; what is not handed on changes nothing"
+    return _problem_of(made, what, f"return `{made.name}`", fix, reason)
 
 
 def _problem_of_unused(made: _Made) -> Problem:
-    way_out = f"assign it to `{made.original}`"
-    return Problem(
-        at=made.at,
-        message=(
-            f"`{made.name}` holds the updated `{made.cls.name}` and is never used: `{made.original}` stays as it was,"
-            f" and the update is lost; {way_out}"
-        ),
-        reason="an update makes a copy; the original stays as it was",
-        help=way_out,
-        fix=_rebinding(made),
-    )
+    what = f"is never used: `{made.original}` stays as it was"
+    return _problem_of(made, what, f"assign it to `{made.original}`", _rebinding(made))
 
 
 def _problem(made: _Made, function: str, way_out: str, fix: Proposal | None, use: str) -> Problem:
+    return _problem_of(made, f"{use}: `{function}` returns the original `{made.original}`", way_out, fix)
+
+
+def _problem_of(
+    made: _Made,
+    what: str,
+    way_out: str,
+    fix: Proposal | None,
+    reason: str = "an update makes a copy; the original stays as it was",
+) -> Problem:
     return Problem(
         at=made.at,
-        message=(
-            f"`{made.name}` holds the updated `{made.cls.name}` and {use}: `{function}` returns the original"
-            f" `{made.original}`, and the update is lost; {way_out}"
-        ),
-        reason="an update makes a copy; the original stays as it was",
+        message=f"`{made.name}` holds the updated `{made.cls.name}` and {what}, and the update is lost; {way_out}",
+        reason=reason,
         help=way_out,
         fix=fix,
     )

@@ -367,7 +367,7 @@ def _handing(name: str, collection: str, calls: Sequence[Call]) -> Proposal | No
     return Proposal(f"Write `{collection}` back", Applicability.UNSAFE, (change,))
 
 
-def _is_forgotten(collection: str, cls: PytreeClass, code: CodeRead, is_named: bool, evaluator: Evaluator) -> bool:
+def _is_forgotten(collection: str, cls: PytreeClass, code: CodeRead, is_nameless: bool, evaluator: Evaluator) -> bool:
     """Whether new statistics are lost: the outermost function around applies gradients, or nothing renews the state.
 
     Where others renew it and no gradients are applied, the statistics of this call are not wanted: those of a norm of
@@ -377,7 +377,7 @@ def _is_forgotten(collection: str, cls: PytreeClass, code: CodeRead, is_named: b
     body = None if around is None else evaluator.calls.body_of(FunctionSymbol(module, around))
     calls = (part for part in all_parts(body or ()) if isinstance(part, Call))
     is_training = any(last_name(call.func) == "apply_gradients" for call in calls)
-    if is_named:
+    if not is_nameless:
         return is_training or not may_be_renewed(collection, cls, module, evaluator)
     return around is not None and is_training and is_never_renewed(collection, cls, around, module, evaluator)
 
@@ -394,7 +394,7 @@ def _lost(
     if not isinstance(taken, cst.Name) or taken.value not in _unread(function.code):
         return
     is_nameless = taken.value == "_"
-    if not _is_forgotten(collection, cls, function.code, not is_nameless, evaluator):
+    if not _is_forgotten(collection, cls, function.code, is_nameless, evaluator):
         return
     way_out = f"hand it to `apply_gradients(grads=..., {collection}=...)`"
     yield Problem(

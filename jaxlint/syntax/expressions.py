@@ -261,6 +261,11 @@ def first_given(expr: Expr | None) -> Expr | None:
     return expr
 
 
+def is_given(name: str, call: Call) -> bool:
+    """Whether a call is given a variable as one of its arguments."""
+    return any(type(argument.value) is Name and argument.value.id == name for argument in call.args)
+
+
 def last_name(expr: Expr) -> str:
     """The last part of a name: `b` of `a.b` and of `f().b`; empty for what has no name."""
     kind = type(expr)

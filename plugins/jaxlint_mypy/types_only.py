@@ -23,7 +23,13 @@ from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import is_given_object
 from jaxlint.rules.analyses.instances.same_objects import kept_fields, may_share
-from jaxlint.rules.array_equality import ArrayEquality, last_compared, may_hold_several, unequal_message
+from jaxlint.rules.array_equality import (
+    ArrayEquality,
+    compares_as_tuples,
+    last_compared,
+    may_hold_several,
+    unequal_message,
+)
 from jaxlint.rules.base import Problem, Rule
 from jaxlint.rules.frozen_assignment import FrozenAssignment
 from jaxlint.rules.mutated_static_value import MutatedStaticValue
@@ -147,8 +153,8 @@ class TypesOnly:
     def _kept(self, ctx: MethodContext, cls: PytreeClass) -> Set[str]:
         """The fields that are equal without a look at what they hold (as `jaxlint check` asks)."""
         operands = ctx.context.operands if isinstance(ctx.context, ComparisonExpr) else []
-        compares_tuples = cls.framework.is_tuple or not self.front.model.target.holds(EQ_GIVES_LAST)
-        if len(operands) != 2 or not compares_tuples or not isinstance(ctx.api, TypeChecker):
+        as_tuples = compares_as_tuples(cls, self.front.evaluator)
+        if len(operands) != 2 or not as_tuples or not isinstance(ctx.api, TypeChecker):
             return frozenset()
         given = self.feeder.code(ctx.api)[1].given
         left, right = map(to_expr, operands)

@@ -16,6 +16,7 @@ from jaxlint.syntax.expressions import (
     Name,
     Unary,
     children,
+    is_given,
     is_number,
 )
 from jaxlint.syntax.statements import (
@@ -77,13 +78,9 @@ def purpose_of(statement: Statement | None, slot: Slot, on_self: bool, made: set
         case Assign(value=value):
             updates = any(slot_of(part) == slot for part in parts(value))
             adds = updates and isinstance(value, Binary) and value.op in ("+", "-")
-            adds = adds or (isinstance(value, Call) and _is_given(slot.root, value))
+            adds = adds or (isinstance(value, Call) and is_given(slot.root, value))
             return Purpose(updates, updates and (on_self or _counts(value, slot)), _mentions(value, made), adds)
     return Purpose(computed=True)
-
-
-def _is_given(name: str, call: Call) -> bool:
-    return any(isinstance(argument.value, Name) and argument.value.id == name for argument in call.args)
 
 
 def made_from(names: set[str], body: Body) -> set[str]:

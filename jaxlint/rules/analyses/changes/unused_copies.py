@@ -5,8 +5,8 @@ from __future__ import annotations
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Update
 from jaxlint.rules.analyses.changes.part_kept import OPTIMIZER_STEP
-from jaxlint.syntax.expressions import Call, dotted
-from jaxlint.syntax.statements import For, While, all_parts, parts, walk
+from jaxlint.syntax.expressions import dotted
+from jaxlint.syntax.statements import For, While, parts
 
 #: What is called where an update is only measured, or looked at while it runs.
 _MEASURING = (
@@ -42,7 +42,7 @@ def goes_on_with_original(update: Update, original: str, code: CodeRead) -> bool
     given = (argument.value for argument in update.call.args if argument.keyword is not None)
     if not any((dotted(part) or "").startswith(f"{original}.") for value in given for part in parts(value)):
         return False
-    loops = (s for s in walk(code.body, nested=False) if isinstance(s, (For, While)))
-    is_in_loop = any(isinstance(p, Call) and p is update.call for loop in loops for p in all_parts(loop.body))
+    loops = (s for s in code.statements if isinstance(s, (For, While)))
+    is_in_loop = any(part is update.call for loop in loops for part in code.contents.in_loop(loop))
     owner = code.place.owner
     return is_in_loop or (original.startswith("self.") and (owner is None or not owner.is_pytree))

@@ -25,6 +25,7 @@ from jaxlint.syntax.expressions import (
     Starred,
     Subscript,
     dotted,
+    is_given,
     last_name,
 )
 from jaxlint.syntax.statements import (
@@ -241,8 +242,7 @@ def _is_another(statement: Statement, counting: Counting, names: Collection[str]
     """Whether a variable that does not count is bound to what a function makes of it and of what counts."""
     match statement:
         case Assign(targets=(Name(id=name),), value=Call() as call) if name not in names:
-            is_given = any(isinstance(argument.value, Name) and argument.value.id == name for argument in call.args)
-            return is_given and not counting.counts(call)
+            return is_given(name, call) and not counting.counts(call)
     return False
 
 

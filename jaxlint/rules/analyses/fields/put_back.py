@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import AssignAttribute, Construct, Replace
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.updating import COPYING_NAMES
+from jaxlint.rules.analyses.fields.counting_inside import FieldEvent
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, last_name
 from jaxlint.syntax.statements import Assign, Body, If, Statement, own_parts, parts, walk
 
 
-def is_put_back(event: Construct | Replace | AssignAttribute, field: str, evaluator: Evaluator) -> bool:
+def is_put_back(event: FieldEvent, field: str, evaluator: Evaluator) -> bool:
     """Whether an `if` of the function asks where the counter is, and sets it to a number that is written out.
 
     ```python

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import AssignAttribute, Construct, Replace
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.updating import COPYING_NAMES
+from jaxlint.rules.analyses.fields.counting_inside import FieldEvent
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -48,7 +48,7 @@ _ON_THE_HOST = ("builtins.", "math.", "numpy.", "jax.numpy.", "jax.random.", "ti
 _FAR = 3
 
 
-def is_seldom_moved(event: Construct | Replace | AssignAttribute, field: str, evaluator: Evaluator) -> bool:
+def is_seldom_moved(event: FieldEvent, field: str, evaluator: Evaluator) -> bool:
     """Whether a loop of the host moves a number once, or searches it with functions that compile nothing.
 
     It may also try again with half of it, or twice as much, where it has not got through: few of such steps are made.
@@ -58,12 +58,9 @@ def is_seldom_moved(event: Construct | Replace | AssignAttribute, field: str, ev
     if not functions:
         return False
     body = evaluator.calls.body_of(FunctionSymbol(module, functions[0])) or ()
-    place = place_of(event.at)
-    loops = _loops_around(place, body)
-    if _is_at_few_turns(place, loops):
+    if happens_seldom(event.at, body) or tries_again(event.at, field, body):
         return True
-    if loops and _tries_again(place, field, loops[-1]):
-        return True
+    loops = _loops_around(place_of(event.at), body)
     if not loops or not _is_search(loops[-1]):
         return False
     asked = (part for expr in expressions(loops[0]) for part in parts(expr))
@@ -74,11 +71,9 @@ def is_seldom_moved(event: Construct | Replace | AssignAttribute, field: str, ev
 def tries_again(at: object, field: str, body: Body) -> bool:
     """Whether a loop comes to a copy where a turn has not got through, and tries half of a number, or twice as much."""
     place = place_of(at)
-    loops = _loops_around(place, body)
-    return bool(loops) and _tries_again(place, field, loops[-1])
-
-
-def _tries_again(place: Span, field: str, loop: For | While) -> bool:
+    loop = next(reversed(_loops_around(place, body)), None)
+    if loop is None:
+        return False
     calls = (part for part in all_parts(loop.body) if isinstance(part, Call) and place_of(part.at).holds(place))
     if not any(_is_far(call.keyword(field)) for call in calls):
         return False
@@ -112,15 +107,12 @@ def _is_after_failure(place: Span, body: Body) -> bool:
 def happens_seldom(at: object, body: Body) -> bool:
     """Whether something in a body stands in a loop which comes to it at one turn, or at some that are listed."""
     place = place_of(at)
-    return _is_at_few_turns(place, _loops_around(place, body))
+    loops = _loops_around(place, body)
+    return len(loops) == 1 and any(_is_once(branch, loops[0]) for branch in _branches(loops[0].body, place))
 
 
 def _loops_around(place: Span, body: Body) -> list[For | While]:
     return [s for s in walk(body) if isinstance(s, (For, While)) and _holds(s.body, place)]
-
-
-def _is_at_few_turns(place: Span, loops: list[For | While]) -> bool:
-    return len(loops) == 1 and any(_is_once(branch, loops[0]) for branch in _branches(loops[0].body, place))
 
 
 def _holds(body: Body, place: Span) -> bool:
