@@ -17,7 +17,7 @@ from jaxlint.rules.analyses.fields.static_numbers import (
     numbers_moved,
     numbers_put,
 )
-from jaxlint.rules.analyses.fixes.static_numbers import problem_of
+from jaxlint.rules.analyses.fixes.static_numbers import problems_of
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem
 
 
@@ -81,7 +81,7 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
     ## Fix safety
 
     The marker is dropped, or the name goes from `meta_fields` to `data_fields`, if the class is in the same file. The
-    fix is unsafe: the pytree has another structure then.
+    fix is unsafe: the pytree has another structure then. There is none where a compiled function needs the number.
 
     ## When not to use it
 
@@ -94,8 +94,11 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
     the code around gives a field of it to a compiled function, and it is not seen to go into a transformation, the
     finding has low confidence.
 
-    A number of few values that Python itself needs (a slice, a `range`, an `if`) must stay static, for a leaf is
-    traced: suppress the finding there.
+    A number that a compiled function needs for how much there is of something (a shape, a `range`, a slice) must stay
+    static, for a leaf is traced. It is reported where a compiled function moves it or its name counts steps, and the
+    finding says what has to be written in another way first; it is not where the host moves it, as refinements and
+    searches do. So is a number that an `if` of a compiled function asks for, if a loop moves it at each of its turns.
+    Nor are trials in a comprehension reported.
 
     ## References
 
@@ -117,21 +120,21 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
             if field.annotation is None or plain(evaluator.annotations.read(field.annotation, cls)) != Scalar("int"):
                 continue
             number = StaticNumber(field.at, cls, field, "is static and looks like a counter", Confidence.LOW)
-            yield problem_of(number, cls.module, evaluator)
+            yield from problems_of(number, cls.module, evaluator)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is put into static fields."""
         for one in numbers_put(event, evaluator):
             if not one.is_scheduled:
-                yield problem_of(one, event.place.module, evaluator)
+                yield from problems_of(one, event.place.module, evaluator)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a loop makes anew at each turn, and passes to a compiled function under a name."""
         for one in numbers_made(code, evaluator):
-            yield problem_of(one, code.place.module, evaluator)
+            yield from problems_of(one, code.place.module, evaluator)
         for one in numbers_moved(code, evaluator):
             if not one.is_scheduled:
-                yield problem_of(one, code.place.module, evaluator)
+                yield from problems_of(one, code.place.module, evaluator)
 
 
 def _explicit(field: Field, cls: PytreeClass) -> bool:

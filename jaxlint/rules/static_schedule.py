@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.rules.analyses.fields.static_numbers import FIELD_EVENTS, is_seldom, numbers_moved, numbers_put
-from jaxlint.rules.analyses.fixes.static_numbers import problem_of
+from jaxlint.rules.analyses.fixes.static_numbers import problems_of
 from jaxlint.rules.base import BodyRule, Problem
 
 
@@ -81,7 +81,8 @@ class StaticSchedule(BodyRule):
     ## Fix safety
 
     The marker is dropped, or the name goes from `meta_fields` to `data_fields`, if the class is in the same file. The
-    fix is unsafe: the pytree has another structure then.
+    fix is unsafe: the pytree has another structure then. There is none where a compiled function needs to know the
+    float, in an `if` or for numpy: the finding says what has to be written in another way first.
 
     ## When not to use it
 
@@ -107,4 +108,4 @@ class StaticSchedule(BodyRule):
         )
         for number in (*put, *numbers_moved(code, evaluator)):
             if number.is_scheduled and not is_seldom(number, code):
-                yield problem_of(number, code.place.module, evaluator)
+                yield from problems_of(number, code.place.module, evaluator)

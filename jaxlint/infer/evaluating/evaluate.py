@@ -388,10 +388,12 @@ class Evaluator(Narrowing, Attributes):
                 self.evaluate(condition, inner)
                 self.narrow(condition, inner, True)
         self.calls.notes.loop_depth += 1
+        self.calls.notes.comprehensions += 1
         if expr.key is not None:
             self.evaluate(expr.key, inner)
         element = self.evaluate(expr.element, inner)
         self.calls.notes.loop_depth -= 1
+        self.calls.notes.comprehensions -= 1
         kind = "sequence" if expr.kind == "generator" else expr.kind
         return Container(kind, None, plain(element))
 

@@ -182,6 +182,8 @@ class Replace(Update, frozen=True):
     beside: bool = False
     #: The function of the user's that makes the copy, if it certainly is that one.
     by: FunctionSymbol | None = None
+    #: Whether a comprehension makes it, for each of the items that it goes through.
+    in_comprehension: bool = False
 
     @property
     def sets_static(self) -> bool:
@@ -210,6 +212,8 @@ class Construct(Event, frozen=True):
     into_jit: bool = False
     #: Whether `TrainState.create` makes it.
     by_create: bool = False
+    #: Whether a comprehension makes it, for each of the items that it goes through.
+    in_comprehension: bool = False
 
 
 class CallMethod(Event, frozen=True):

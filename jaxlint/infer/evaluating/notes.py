@@ -78,6 +78,8 @@ class Notes:
         self.events: list[Event] | None = None
         self.place: Place | None = None
         self.loop_depth = 0
+        #: How many of these loops are comprehensions.
+        self.comprehensions = 0
         #: Whether what is evaluated is an argument of a call of a jitted function.
         self.into_jit = False
         #: The errors that the code around expects.
@@ -264,6 +266,8 @@ class Notes:
         rebinds = base is not None and dotted(base) in self.targets
         in_loop = self.loop_depth > 0
         made = Replace(call.at, place, call, base, instance, function, keywords, in_loop, rebinds, self.into_jit, by=by)
+        if self.comprehensions:
+            made = replace(made, in_comprehension=True)
         if beside:
             self.unnoted = replace(made, beside=True)  # what the call returns is no copy
             return
@@ -296,8 +300,8 @@ class Notes:
     ) -> None:
         """The construction of an instance."""
         if self.active is not None:
-            in_loop = self.loop_depth > 0
-            self.add(Construct(call.at, self.active, cls, call, tuple(arguments), in_loop, self.into_jit, by_create))
+            given, in_loop, many = tuple(arguments), self.loop_depth > 0, self.comprehensions > 0
+            self.add(Construct(call.at, self.active, cls, call, given, in_loop, self.into_jit, by_create, many))
 
     def call_method(self, call: Call, receiver: Value) -> None:
         """The call of a method of a known class or its instance."""

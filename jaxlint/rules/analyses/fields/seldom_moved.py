@@ -80,6 +80,14 @@ def tries_again(at: object, field: str, body: Body) -> bool:
     return (isinstance(loop, While) and len(loop.body) == 1) or _is_after_failure(place, loop.body)
 
 
+def is_stage(event: FieldEvent, evaluator: Evaluator) -> bool:
+    """Whether the loop around an event has another loop for each number that it goes through."""
+    module, functions = event.place.module, event.place.functions
+    body = evaluator.calls.body_of(FunctionSymbol(module, functions[0])) if functions else None
+    loops = _loops_around(place_of(event.at), body or ())
+    return bool(loops) and any(isinstance(s, (For, While)) for s in walk(loops[-1].body, nested=False))
+
+
 def _is_far(value: Expr | None) -> bool:
     """Whether a number is at least twice another one, or at most half of it."""
     match value:

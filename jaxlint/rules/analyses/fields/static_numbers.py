@@ -24,8 +24,9 @@ from jaxlint.rules.analyses.fields.counting_inside import (
     stays_in_variable,
 )
 from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.fields.needed_numbers import Need
 from jaxlint.rules.analyses.fields.put_back import is_put_back
-from jaxlint.rules.analyses.fields.seldom_moved import is_seldom_moved, tries_again
+from jaxlint.rules.analyses.fields.seldom_moved import is_seldom_moved, is_stage, tries_again
 from jaxlint.rules.analyses.fields.stepped import SCALING, Moved, moved_at_each_turn
 from jaxlint.rules.analyses.fields.swept import swept_into
 from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
@@ -88,6 +89,10 @@ class StaticNumber(msgspec.Struct, frozen=True):
     is_scheduled: bool = False
     #: Whether it happens in a loop.
     in_loop: bool = True
+    #: Whether a compiled function does it.
+    is_compiled: bool = False
+    #: Whether the loop has another one for each number.
+    is_stage: bool = False
 
 
 def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
@@ -117,13 +122,27 @@ def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
         counts = counts and _is_repeated(event, field, value.value, evaluator)
         if not counts and not (loops and is_swept(plain(value.value))):
             continue
+        if not isinstance(event, AssignAttribute) and event.in_comprehension and not _is_counter(field):
+            continue  # trials, each of which gives a result of its own
         if counts and is_put_back(event, field.name, evaluator):
             continue
         if not ends_with_its_call(event, field.name, evaluator) and not is_seldom_moved(event, field.name, evaluator):
             confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
             is_scheduled = _is_float(value.value) and (counts or not isinstance(event, Construct))
             what = _CHANGES if _is_float(value.value) else _COUNTS
-            yield StaticNumber(value.at, cls, field, what, confidence, _is_carried(event), is_scheduled, event.in_loop)
+            is_compiled = _is_compiled(event) or _is_called_compiled(event, evaluator)
+            yield StaticNumber(
+                value.at,
+                cls,
+                field,
+                what,
+                confidence,
+                _is_carried(event),
+                is_scheduled,
+                event.in_loop,
+                is_compiled,
+                is_stage(event, evaluator),
+            )
 
 
 def numbers_made(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]:
@@ -152,6 +171,22 @@ def numbers_moved(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber
             is_scheduled = plain(evaluator.promises.field(field, moved.cls)) != Scalar("int")
             at, cls = moved.copy.at, moved.cls
             yield StaticNumber(at, cls, field, _CHANGES, Confidence.HIGH, False, is_scheduled, moved.in_loop)
+
+
+def is_meant(number: StaticNumber, need: Need) -> bool:
+    """Whether few numbers are meant, each of which is worth a compilation, as a compiled function needs to know it.
+
+    That is how much there is of something, unless it counts steps or a compiled function moves it; and what no loop
+    moves, or one that has another loop for each number.
+    """
+    if number.is_compiled or _is_counter(number.field):
+        return False
+    return need.is_for_structure or not number.in_loop or number.is_stage
+
+
+def _is_counter(field: Field) -> bool:
+    """Whether the name of a field says that it counts."""
+    return not _COUNTING.isdisjoint(field.name.lower().split("_"))
 
 
 def is_seldom(number: StaticNumber, code: CodeRead) -> bool:
@@ -231,7 +266,7 @@ def _is_repeated(event: FieldEvent, field: Field, value: Value, evaluator: Evalu
     if isinstance(event, Construct) and field.name in ("depth", "level", "layer", "index"):
         return False  # a child of a tree
     words = field.name.lower().split("_")
-    is_counter = not (_COUNTING.isdisjoint(words) or _is_scaled(event, field))
+    is_counter = _is_counter(field) and not _is_scaled(event, field)
     is_moved = isinstance(value, FieldRead) and value.shifted and not is_counter
     is_size = _SIZES.search(field.name) is not None or not _RARELY.isdisjoint(words)
     if event.in_loop and not _is_of_another(event) and not (is_moved and is_size):
