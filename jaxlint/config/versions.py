@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -29,6 +30,8 @@ _HASHES = re.compile(r"(?:\s*--hash=\S*)+\s*$")
 _CONTINUED = re.compile(r"\\\n")
 #: A line that names a file with more requirements, or with constraints.
 _NAMED_FILE = re.compile(r"(?:(?P<asked>-r|--requirement)|-c|--constraint)(?:\s*=\s*|\s*)(?P<path>\S.*)")
+#: The marks by which pip knows the encoding of a file of requirements (PowerShell writes `pip freeze > …` as UTF-16).
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _PYTHON_FOLDER = re.compile(r"python(3\.[0-9]+)")
 
 
@@ -111,8 +114,10 @@ def _lines(path: str) -> list[str]:
     if not os.path.isfile(path):
         return []  # a pipe would keep the run waiting
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read().splitlines()
+        with open(path, "rb") as file:
+            raw = file.read()
+        encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
+        return raw.decode(encoding).splitlines()
     except (OSError, UnicodeDecodeError):
         return []
 

@@ -172,8 +172,17 @@ def test_an_unpacked_wheel(folder: Path) -> None:
     assert taken() == {}
 
 
-def test_requirements_that_cannot_be_read(folder: Path) -> None:
-    Path("requirements.txt").write_text("jax==0.4.35\n", encoding="utf-16")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_encodings_of_requirements(folder: Path, encoding: str) -> None:
+    """As pip reads them: PowerShell writes `pip freeze > requirements.txt` as UTF-16."""
+    Path("requirements.txt").write_text("jax==0.4.35\nflax==0.10.7  # ä\n", encoding=encoding)
+    listed = str(folder / "requirements.txt")
+    assert taken() == {"jax": ("0.4.35", listed), "flax": ("0.10.7", listed)}
+
+
+@pytest.mark.parametrize("raw", ["jax==0.4.35  # ä\n".encode("latin-1"), "jax==0.4.35".encode("utf-16")[:-1]])
+def test_requirements_that_cannot_be_read(folder: Path, raw: bytes) -> None:
+    Path("requirements.txt").write_bytes(raw)
     assert taken() == {}
 
 
