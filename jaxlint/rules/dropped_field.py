@@ -226,7 +226,7 @@ def _is_computed_with(name: str, cls: PytreeClass, function: FunctionSymbol, eva
         return False
     body = evaluator.calls.body_of(function) or ()
     for parameter in sorted(rebuilt_parameters(function.declaration, applied)):
-        given = plain(evaluator.own_parameter(function.declaration, parameter, function.module))
+        given = plain(evaluator.given_parameter(function.declaration, parameter, function.module))
         if not isinstance(given, Instance) or given.cls is not cls:
             continue
         asked = {
@@ -261,7 +261,7 @@ def _is_passed_on(place: Place, evaluator: Evaluator) -> bool:
         for part in (part for value in function.return_values for part in parts(value)):
             match part:
                 case Call(func=Attribute(value=Name(id=name), attr=inner.name)):
-                    given = plain(evaluator.own_parameter(function, name, place.module))
+                    given = plain(evaluator.given_parameter(function, name, place.module))
                     if isinstance(given, Instance) and place.owner in given.cls.mro and place.applied(function):
                         return True
     return False

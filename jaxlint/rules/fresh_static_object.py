@@ -274,7 +274,7 @@ def _function(func: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionSymbo
 
 def _given(symbol: FunctionSymbol, call: Call, code: CodeRead, evaluator: Evaluator, name: str) -> Value:
     """What a function has for a parameter: by its annotation or its class, else by what a call gives it."""
-    value = plain(evaluator.own_parameter(symbol.declaration, name, symbol.module))
+    value = plain(evaluator.given_parameter(symbol.declaration, name, symbol.module))
     if not isinstance(value, UnknownValue) or call.has_star:
         return value
     given = call.given_to(symbol.declaration.positional)

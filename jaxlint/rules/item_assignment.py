@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignItem, Event, Place
-from jaxlint.infer.known.values import Array, Instance, options, plain, without_none
+from jaxlint.infer.known.values import Array, Instance, Value, options, plain, without_none
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
+from jaxlint.rules.analyses.bodies.updated_at import is_updated_by_at
 from jaxlint.rules.analyses.fields.numpy_fields import is_called_with_numpy, is_made_with_numpy
 from jaxlint.rules.analyses.fixes.rebinding import rebinding_help, setting_field, setting_item
 from jaxlint.rules.analyses.instances.references import may_be_reference
@@ -107,7 +108,7 @@ class ItemAssignment(EventRule):
     that the code itself has made, or for a field that the module, or what a function beside the class returns, puts
     arrays of numpy into: one may have been put there, unless an array of jax is seen to be. Nor is a parameter for
     which a caller gives what numpy makes. What may be a numpy array
-    (`chex.Array`, `ArrayLike`, an untyped field) is not reported, nor is a class with an own `__setitem__`, or one that
+    (`chex.Array`, `ArrayLike`, an untyped field) is not reported, unless the same is updated by `.at` further down, nor is a class with an own `__setitem__`, or one that
     extends a container, nor code that expects the error, or that AutoGraph writes anew. A reference is annotated as an
     array, too: nothing is said of what only an annotation calls one where pallas is imported, where `jax.new_ref` is
     called, in a kernel of another module, of `x[...] = v`, and of what is called like a reference (`x_ref`); nor in a
@@ -130,7 +131,7 @@ class ItemAssignment(EventRule):
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at one assignment of an item."""
         assert isinstance(event, AssignItem)
-        receivers = options(plain(without_none(plain(event.receiver))))
+        receivers = [_shown(r, event, evaluator) for r in options(plain(without_none(plain(event.receiver))))]
         arrays = [r for r in receivers if isinstance(r, Array) and r.library == "jax"]
         instances = [r for r in receivers if isinstance(r, Instance) and _takes_no_items(r, event, evaluator)]
         if not receivers or len(arrays) + len(instances) < len(receivers):
@@ -177,6 +178,15 @@ class ItemAssignment(EventRule):
             confidence=None if keeper is None else Confidence.MEDIUM,
             fix=setting_field(event, instances[0], evaluator) if instances else setting_item(event, level, evaluator),
         )
+
+
+def _shown(receiver: Value, event: AssignItem, evaluator: Evaluator) -> Value:
+    """What is changed: an array of jax, where an annotation leaves it open, if it is updated by `.at` further down."""
+    path, function = dotted(event.target), event.place.function
+    if not isinstance(receiver, Array) or receiver.library != "array" or path is None or function is None:
+        return receiver
+    body = evaluator.calls.body_of(FunctionSymbol(event.place.module, function)) or ()
+    return Array("jax", receiver.single) if is_updated_by_at(path, event.target.at, body) else receiver
 
 
 def _is_kept_in(cls: PytreeClass, event: AssignItem, evaluator: Evaluator) -> bool:

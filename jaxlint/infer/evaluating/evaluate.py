@@ -90,6 +90,8 @@ class Evaluator(Narrowing, Attributes):
         super().__init__(model)
         #: The classes that declarations send into transformations.
         self.traced: ClassesInTransformations
+        #: What the calls in the module that was read pass for a parameter of one of its functions, if they agree.
+        self.passed_by_calls: Callable[[FunctionSymbol, str], Value] = lambda function, name: UNKNOWN
         self._variables: dict[tuple[str, str], Value] = {}
         #: What names stand for that are no variables, by module and scope.
         self._names: dict[tuple[str, str, str], Value] = {}
@@ -263,6 +265,13 @@ class Evaluator(Narrowing, Attributes):
                 owner = self.model.build(ClassSymbol(module, declaration))
                 return self.receiver(function, owner) or UNKNOWN
         return self.parameter(function, name, module)
+
+    def given_parameter(self, function: Function, name: str, module: Module) -> Value:
+        """What a parameter is by its annotation, or by all calls of the function, once the module was read."""
+        value = self.own_parameter(function, name, module)
+        if isinstance(plain(value), UnknownValue):
+            return self.passed_by_calls(FunctionSymbol(module, function), name)
+        return value
 
     def receiver(self, function: Function, owner: PytreeClass) -> Value | None:
         """The value of `self` or `cls` in a method of `owner`; None in a static method."""

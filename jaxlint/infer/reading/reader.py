@@ -84,6 +84,7 @@ class ModuleReader:
         self.triggers = Triggers(model, self.calls.transformed, self.evaluator.annotations, self.calls.calling)
         self.call_sites = CallSites(model)
         self.calls.note_call = self.call_sites.note
+        self.evaluator.passed_by_calls = self._agreed_on
         self.elsewhere = CallsElsewhere(model, self._listener)
         self.traced.elsewhere = lambda cls: self.elsewhere.passing(cls, self.checked)
         #: Reads the calls in other modules, once that is needed; how many readers listen for others.
@@ -187,6 +188,12 @@ class ModuleReader:
             if events:
                 found.append((function, events))
         return found
+
+    def _agreed_on(self, function: FunctionSymbol, name: str) -> Value:
+        """What all calls that were seen pass for a parameter of a function of the module that is checked."""
+        if function.module is not self.checked or not self.call_sites.agree(function):
+            return UNKNOWN
+        return self.call_sites.told(function).get(name) or UNKNOWN
 
     # -- what other modules pass ---------------------------------------------------------------
 

@@ -228,7 +228,7 @@ def _said(turn: Body, names: set[str], code: CodeRead, evaluator: Evaluator) -> 
             for parameter, value in given.items():
                 path = dotted(value)
                 if path is not None and path in names:
-                    held = evaluator.own_parameter(symbol.declaration, parameter, symbol.module)
+                    held = evaluator.given_parameter(symbol.declaration, parameter, symbol.module)
                     found.setdefault(path, (applied, held))
     return found
 

@@ -109,7 +109,7 @@ def _calls(
     held = call.func.value if isinstance(call.func, Attribute) else None
     if not isinstance(held, Name) or not all(has_variable(value, held.id) for value in _bound_to(held.id, body)):
         return False
-    instance = plain(evaluator.own_parameter(caller, held.id, home))
+    instance = plain(evaluator.given_parameter(caller, held.id, home))
     if not isinstance(instance, Instance) or is_overridden(function.name, instance, evaluator):
         return False
     method = instance.cls.method(function.name)
