@@ -107,13 +107,13 @@ class ItemAssignment(EventRule):
     What is known only by an annotation `jax.Array` is reported with medium confidence, and not at all for an instance
     that the code itself has made, or for a field that the module, or what a function beside the class returns, puts
     arrays of numpy into: one may have been put there, unless an array of jax is seen to be. Nor is a parameter for
-    which a caller gives what numpy makes. What may be a numpy array
-    (`chex.Array`, `ArrayLike`, an untyped field) is not reported, unless the same is updated by `.at` further down, nor is a class with an own `__setitem__`, or one that
-    extends a container, nor code that expects the error, or that AutoGraph writes anew. A reference is annotated as an
-    array, too: nothing is said of what only an annotation calls one where pallas is imported, where `jax.new_ref` is
-    called, in a kernel of another module, of `x[...] = v`, and of what is called like a reference (`x_ref`); nor in a
-    module that imports numpy and not jax, or where an argument says which of the two to use (`xp=np`); nor of an index
-    that may be the key of a dict.
+    which a caller gives what numpy makes. What may be a numpy array (`chex.Array`, `ArrayLike`, an untyped field) is
+    not reported, unless the same is updated by `.at` further down, nor is a class with an own `__setitem__`, or one
+    that extends a container, nor code that expects the error, or that AutoGraph writes anew. A reference is annotated
+    as an array, too: nothing is said of what only an annotation calls one where pallas is imported, where `jax.new_ref`
+    is called, in a kernel of another module, of `x[...] = v`, and of what is called like a reference (`x_ref`); nor in
+    a module that imports numpy and not jax, or where an argument says which of the two to use (`xp=np`); nor of an
+    index that may be the key of a dict.
 
     ## References
 

@@ -11,6 +11,7 @@ from jaxlint.infer.bodies.expecting import is_given_error
 from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.bodies.purity import Effects
 from jaxlint.infer.calls.belied import as_shown, may_be_list, names_plain_class, takes_another
+from jaxlint.infer.calls.changes_in_place import ChangesInPlace
 from jaxlint.infer.calls.higher_order import HigherOrder
 from jaxlint.infer.calls.holding import Holding, keeps_return_value
 from jaxlint.infer.calls.known_functions import GIVE_SAME, KnownFunctions
@@ -34,7 +35,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Event
 from jaxlint.infer.evaluating.notes import Notes
 from jaxlint.infer.known.counting import is_swept
-from jaxlint.infer.known.deferred import Held, Values, known
+from jaxlint.infer.known.deferred import Values, known
 from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.evidence import contradicts
 from jaxlint.infer.known.transformed_values import traced
@@ -46,17 +47,14 @@ from jaxlint.infer.known.values import (
     ClassObject,
     Container,
     FunctionValue,
-    Indexed,
     Instance,
     LocalFunctionValue,
     Method,
     Partial,
-    Possibly,
     Scalar,
     Symbolic,
     UnknownValue,
     Value,
-    as_instance,
     holds_given,
     is_informative,
     is_larger_array,
@@ -67,7 +65,6 @@ from jaxlint.infer.known.values import (
 )
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of
-from jaxlint.libraries import arrays
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.index import Key
@@ -76,8 +73,7 @@ from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import AT, UPDATE_METHODS
-from jaxlint.symbols.outline import EXPECTS_ERROR, MUTATING, Function
+from jaxlint.symbols.outline import EXPECTS_ERROR, Function
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -85,11 +81,8 @@ from jaxlint.syntax.expressions import (
     Expr,
     Lambda,
     Name,
-    Subscript,
-    container,
     dotted,
     last_name,
-    root,
 )
 
 if TYPE_CHECKING:
@@ -98,7 +91,7 @@ if TYPE_CHECKING:
 _MAX_OVERRIDES = 8
 
 
-class CallEvaluator(MethodCalls, LocalCalls, Holding):
+class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
     """Evaluates calls for an `Evaluator`, and notes what happens in them."""
 
     def __init__(self, evaluator: Evaluator) -> None:
@@ -147,7 +140,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         values = Values([self.deferral.later(a.value, env) for a in call.args])
         self.notes.into_jit = outer
         if isinstance(call.func, Attribute):
-            self._note_method(call, call.func, func, receiver, values, env)
+            self.note_method(call, call.func, func, receiver, values, env)
         self.higher_order.note_traced(func, call, values, env)
         result = self._apply(func, call, values, env)
         forget_passed(call, env)
@@ -175,68 +168,6 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
         if any(cls.mro[cls.mro.index(owner) :] != owner.mro for cls in self.model.subclasses(owner)):
             return function  # another class may come next
         return replace(function, receiver=own, inherited=True)
-
-    def _may_have_own_at(self, value: Value) -> bool:
-        """Whether something may be an instance of a visible class with an `at` of its own."""
-        place = self.notes.place
-        if place is None or self.notes.events is None or not isinstance(plain(value), UnknownValue):
-            return False
-        return self.model.sees_other(place.module, AT)
-
-    def _note_method(
-        self, call: Call, name: Attribute, func: Value, receiver: Value, values: Values, env: Environment
-    ) -> None:
-        """Note what the call of a method does to its receiver."""
-        self.notes.call_method(call, receiver)
-        if arrays.is_at_update(name):
-            array, indexed = name.value.value.value, plain(receiver)  # type: ignore[union-attr]
-            if isinstance(indexed, Indexed) and not self._may_have_own_at(indexed.array):
-                self.notes.update(call, array, indexed.array, f"at.{name.attr}", (), Values(()))
-        elif name.attr in MUTATING:
-            self.mutate(call.at, name.value, receiver, name.attr, values.held[0] if len(values) == 1 else UNKNOWN, env)
-        elif isinstance(func, UnknownValue) and isinstance(receiver, UnknownValue) and name.attr in UPDATE_METHODS:
-            if call.args and not call.positional:
-                self.notes.update(call, name.value, UNKNOWN, name.attr, call.args, values)
-
-    def mutate(self, at: object, held_expr: Expr, held: Value, how: str, value: Held, env: Environment) -> None:
-        """Note that what `held_expr` stands for is changed in place."""
-        if self.notes.active is None:
-            return
-        place = container(held_expr)
-        owner = None
-        with self.notes.muted():
-            if isinstance(place, Attribute):
-                owner = as_instance(self.evaluator.evaluate(place.value, env))
-            if isinstance(place, (Attribute, Name)):
-                held = self.evaluator.evaluate(place, env)
-            # a method of what is not known may be of the user's making, whatever it is called
-            outer = place if how not in MUTATING or isinstance(plain(held), (Container, Array)) else None
-            while isinstance(outer, Attribute) and not (owner is not None and owner.cls.is_pytree):
-                outer = container(outer.value)
-                owner = as_instance(self.evaluator.evaluate(outer.value, env)) if isinstance(outer, Attribute) else None
-                if owner is not None and owner.cls.is_pytree:
-                    place, how, held = outer, "attribute", self.evaluator.evaluate(outer, env)
-        self.notes.mutate(at, place, held, how, value, owner, env)
-
-    def assign_item(self, target: Subscript, how: str, env: Environment) -> None:
-        """Note that an item is assigned; an item of an item of an array is one of the array, too."""
-        if self.notes.active is None:
-            return
-        held: Expr = target.value
-        with self.notes.muted():
-            receiver = plain(self.evaluator.evaluate(held, env))
-            while isinstance(receiver, UnknownValue) and isinstance(held, Subscript):
-                held = held.value
-                outer = plain(self.evaluator.evaluate(held, env))
-                receiver = outer if isinstance(outer, Array) else receiver
-            holder = self.evaluator.evaluate(held.value, env) if isinstance(held, Attribute) else UNKNOWN
-            start = as_instance(self.evaluator.evaluate(root(held), env))
-            index = plain(self.evaluator.evaluate(target.index, env))
-        if isinstance(receiver, Array) and isinstance(index, Scalar) and index.kind == "str":
-            return  # what is asked for by a string is no array, whatever an annotation says
-        if isinstance(holder, Possibly) and isinstance(held, Attribute):
-            self.notes.possible[id(held.value)] = holder.value
-        self.notes.assign_item(target, held, receiver, how, as_instance(holder), start is not None and start.refilled)
 
     def _apply(self, func: Value, call: Call, values: Values, env: Environment) -> Value:
         match func:
@@ -474,25 +405,31 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding):
                 bound[parameter.name] = plain(known(passed.keywords[parameter.name]))
             if parameter.kind in ("*", "**"):
                 bound |= passed.beyond(parameters)
-        left_out = dict(passed.left_out(parameters)) if bound else {}
-        bound |= switches(left_out)
+        left_out = dict(passed.left_out(parameters))
+        bound |= switches(left_out) if bound else {}
         self.note_passed(function.symbol, bound, parameters if passed.has_star else ())
         if any(map(is_swept, bound.values())) and self._has_no_effect(function.symbol):
             return self._computed(function, bound, passed)
         larger = {name: value for name, value in bound.items() if is_larger_array(value)}
-        bound = worth_passing(bound) or called_back(bound, function.symbol, self.calling)
-        for name, default in left_out.items() if bound else ():
-            if type(default) is Constant:
-                continue
+        functions = [name for name, default in left_out.items() if type(default) is not Constant]
+        given = worth_passing(bound)
+        called = {} if given else {name: value for name, value in bound.items() if is_function(value)}
+        makes = bool(larger or functions or called) and self._makes_pytrees(function.symbol)
+        bound = given or (called if makes else called_back(called, function.symbol, self.calling))
+        for name in functions if bound or makes else ():
             with self.notes.muted():
-                value = plain(self.evaluator.static(Placed(default, function.symbol.module, declaration.scope)))
+                value = plain(self.evaluator.static(Placed(left_out[name], function.symbol.module, declaration.scope)))
             bound |= {name: value} if is_function(value) else {}
-        if larger and calls_one_of(self.model.project_index.pytree_class_names, function.symbol):
+        if larger and makes:
             bound |= larger  # one may go into a static field
         if declaration.returns is not None and not bound:
             if function.receiver is None or not holds_given(plain(function.receiver)):
                 return UNKNOWN
         return self.return_of(function.symbol, function.receiver, bound)
+
+    def _makes_pytrees(self, function: FunctionSymbol) -> bool:
+        """Whether a function may put what it is given into a field."""
+        return calls_one_of(self.model.project_index.pytree_class_names, function)
 
     def _owner(self, function: FunctionValue) -> PytreeClass | None:
         receiver = plain(function.receiver) if function.receiver is not None else None

@@ -78,8 +78,7 @@ class CallsElsewhere:
     def passing(self, cls: PytreeClass, checked: Module | None) -> TracedBy | None:
         """A transformed function to which the module of a class passes instances, or a module that knows that."""
         homes = [home for home in self._homes(cls.module) if home is not checked]
-        own = [] if cls.module is checked else [cls.module]
-        for home in (*own, *(homes if len(homes) <= _MOST_HOMES else ())):
+        for home in (cls.module, *(homes if len(homes) <= _MOST_HOMES else ())):
             if home.path not in self._passing:
                 self._passing[home.path] = self._listener().passing(home)
             if cls.symbol.key in self._passing[home.path]:

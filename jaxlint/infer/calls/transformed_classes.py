@@ -42,8 +42,9 @@ class TracedClasses:
 
     def note(self, value: Value, by: TracedBy) -> None:
         """Note what the module being read passes to a transformed function."""
-        for cls in instances_in(value):
-            self._noted.setdefault(cls.symbol.key, by)
+        if any(cls.symbol.key not in self._noted for cls in instances_in(value)):
+            for cls in self.taken_apart(value):
+                self._noted.setdefault(cls.symbol.key, by)
 
     def note_replaced(self, value: Value) -> None:
         """Note that the module being read replaces the leaves of a value by what is no array, with `jax.tree.map`."""
