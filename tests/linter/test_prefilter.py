@@ -19,10 +19,12 @@ from jaxlint.pytrees.frameworks import FRAMEWORKS
 FILES: dict[str, str | bytes] = {
     "pkg/__init__.py": "",
     "pkg/state.py": "from flax import struct\n\n\n@struct.dataclass\nclass State:\n    x: int = 0\n",
-    # names no framework, and imports a module that does: by a relative import, over lines, through another module
+    # name no framework, and import a module that does: by a relative import, over lines, through another module
     "pkg/step.py": "from .state import State\n\n\ndef step(state: State):\n    state.x = 1\n",
     "pkg/lines.py": "from pkg import (\n    plain,\n    state,\n)\n\n\ndef f(s: state.State):\n    s.x = 1\n",
     "pkg/through.py": "import pkg.step as other\n\n\ndef f(s: other.State):\n    s.x = 1\n",
+    "pkg/continued.py": "from pkg \\\n    import plain, \\\n    state\n\n\ndef f(s: state.State):\n    s.x = 1\n",
+    "pkg/crlf.py": "from pkg.state \\\r\n    import State\r\n\r\n\r\ndef f(s: State):\r\n    s.x = 1\r\n",
     "pkg/plain.py": "def value():\n    return 1\n",
     "pkg/word.py": "# a state of mind\nfrom . import plain\n",
     "pkg/unused.py": "x = 1  # noqa: JAX401\n",
@@ -117,6 +119,6 @@ def test_the_findings_are_the_same(project: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Checker, "check", counted)
     found = check_paths([str(project)], jobs=jobs).findings
     assert found == [f for f in everything if not f.path.endswith("broken.py")]
-    assert [f.code for f in found] == ["JAX001", "JAX401", "JAX401", "JAX401", "JAX002"]
+    assert [f.code for f in found] == ["JAX401", "JAX401", "JAX001", "JAX401", "JAX401", "JAX401", "JAX002"]
     if jobs == 1:
         assert sorted(checked) == sorted(Path(name).name for name in FILES if Path(name).name not in SILENT)
