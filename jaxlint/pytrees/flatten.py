@@ -13,6 +13,7 @@ from jaxlint.pytrees.model import Field, Placed
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import (
     Attribute,
+    Call,
     Constant,
     DictDisplay,
     Display,
@@ -95,17 +96,23 @@ class AttributeReader:
     def _attributes(self, expr: Expr, method: Function) -> dict[str, Span]:
         """The attributes of `self` that stand as they are in a tuple, list or dict, and where they stand.
 
-        What is computed from an attribute (`self.index.tobytes()`) is not the attribute itself.
+        What is computed from an attribute (`self.index.tobytes()`) is not the attribute itself. A method of `self` that
+        is called without arguments (`self.settings()`) is what it returns.
         """
         found: dict[str, Span] = {}
-        stack = [expr]
+        stack = [(expr, method)]
         while stack:
-            current = self._local(stack.pop(), method)
-            if isinstance(current, Attribute) and isinstance(current.value, Name):
-                if current.value.id == method.parameters[0].name:
-                    found.setdefault(current.attr, current.at)
-            elif isinstance(current, (Display, DictDisplay, Starred)):
-                stack.extend(reversed(children(current)))
+            current, inside = stack.pop()
+            current = self._local(current, inside)
+            match current:
+                case Attribute(value=Name(id=name), attr=attr) if name == inside.parameters[0].name:
+                    found.setdefault(attr, current.at)
+                case Display() | DictDisplay() | Starred():
+                    stack.extend((child, inside) for child in reversed(children(current)))
+                case Call(func=Attribute(value=Name(id=name), attr=attr), args=()) if inside is method:
+                    called = self._method(attr) if name == inside.parameters[0].name else None
+                    if called is not None and called.only_returns and called.self_name and not called.decorators:
+                        stack.extend((value, called) for value in called.return_values)
         return found
 
     def _attribute(self, name: str, role: Role) -> Field:
