@@ -15,7 +15,7 @@ from jaxlint.infer.known.values import UNKNOWN, Instance, Scalar, Value, plain
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.fields.moving import binds, is_straight, may_move, moving
 from jaxlint.rules.analyses.instances.callers_in_loops import is_repeated
@@ -109,6 +109,23 @@ def moved_at_each_turn(
                 }
                 for field in sorted(fields):
                     yield Moved(copy, applied, held.cls, field, turn is not code.body)
+    if sets and crosses:
+        yield from _given_at_each_turn(code, crosses, evaluator)
+
+
+def _given_at_each_turn(code: CodeRead, crosses: dict[int, Cross], evaluator: Evaluator) -> Iterator[Moved]:
+    """The fields that a copy has set which a loop makes where it passes it on: `step(annealed(agent, i), x)`."""
+    for loop in (s for s in code.statements if isinstance(s, (For, While))):
+        for call in (part for s in walk(loop.body, nested=False) for part in own_parts(s) if isinstance(part, Call)):
+            for copy, cross in ((a.value, crosses.get(id(a.at))) for a in call.args if isinstance(a.value, Call)):
+                held = None if cross is None else plain(cross.value)
+                if cross is None or not isinstance(held, Instance):
+                    continue
+                of = copy.func.value if isinstance(copy.func, Attribute) else None
+                copies = Copies(held.cls, evaluator)
+                for base in filter(None, map(dotted, (*(() if of is None else (of,)), *copy.positional[:2]))):
+                    for field in copies.set_in_turn(copy, base, code):
+                        yield Moved(copy, cross.applied, held.cls, field, True)
 
 
 def _turns(code: CodeRead, evaluator: Evaluator) -> Iterator[_Turn]:
@@ -285,10 +302,12 @@ class Copies:
         made = self._made_by(copy, name, code)
         if made is None or len(made.returned) != 1:
             return
-        swept = {parameter for parameter, v in made.given.items() if is_swept(value_at(v, code, self.evaluator))}
-        if swept and not binds(made.body, {made.base, *swept}):
+        told = {parameter: value_at(given, code, self.evaluator) for parameter, given in made.given.items()}
+        numbers = {parameter: value for parameter, value in told.items() if isinstance(plain(value), Scalar)}
+        if any(map(is_swept, numbers.values())) and not binds(made.body, {made.base, *numbers}):
             for field, value in self.given(made.returned[0], made.base, made.module, made.scope):
-                if isinstance(value, Name) and value.id in swept:
+                computed = Placed(looked_up(value, made.bound), made.module, made.scope)
+                if is_swept(plain(self.evaluator.static(computed, numbers))):
                     yield field
 
     def _made_by(self, copy: Call, name: str, code: CodeRead) -> _Copying | None:

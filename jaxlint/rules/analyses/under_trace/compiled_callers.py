@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import UNKNOWN, Array, Instance, Scalar, UnknownValue, Value, plain
+from jaxlint.infer.known.values import UNKNOWN, Array, FunctionValue, Instance, Scalar, UnknownValue, Value, plain
 from jaxlint.infer.transforms.applied import Applied, abstracting, rebuilt_parameters, tracing_arrays
 from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
@@ -106,14 +106,30 @@ def _calls(
     if function.self_name is None:
         found = resolver.follow(resolver.resolve(call.func, home, caller.inner_scope))
         return isinstance(found, FunctionSymbol) and found.declaration is function
-    held = call.func.value if isinstance(call.func, Attribute) else None
-    if not isinstance(held, Name) or not all(has_variable(value, held.id) for value in _bound_to(held.id, body)):
-        return False
-    instance = plain(evaluator.given_parameter(caller, held.id, home))
-    if not isinstance(instance, Instance) or is_overridden(function.name, instance, evaluator):
+    instance = _held(call.func.value, caller, home, body, evaluator) if isinstance(call.func, Attribute) else None
+    if instance is None or is_overridden(function.name, instance, evaluator):
         return False
     method = instance.cls.method(function.name)
     return method is not None and method[1] is function
+
+
+def _held(
+    expr: Expr, caller: Function, home: Module, body: Body, evaluator: Evaluator, depth: int = 0
+) -> Instance | None:
+    """The instance that a parameter holds, or a copy of it that is bound to its name, or what methods make of it."""
+    match expr:
+        case Name(id=name) if all(has_variable(value, name) for value in _bound_to(name, body)):
+            value = plain(evaluator.given_parameter(caller, name, home))
+        case Call(func=Attribute(value=inner, attr=attr)) if depth < _MAX_DEPTH:
+            held = _held(inner, caller, home, body, evaluator, depth + 1)
+            found = None if held is None else held.cls.method(attr)
+            if found is None:
+                return None
+            method = FunctionSymbol(found[0].module, found[1])
+            value = plain(evaluator.calls.returned(FunctionValue(method, held)))
+        case _:
+            return None
+    return value if isinstance(value, Instance) else None
 
 
 def _bound_to(name: str, body: Body) -> Iterator[Expr]:
