@@ -6,9 +6,14 @@ import os
 
 import click
 
+from jaxlint.cli import completion
+
 #: The option of all commands that have to do with the cache.
 cache_dir = click.option(
-    "--cache-dir", metavar="DIR", help="Where the cache is stored.  [default: .jaxlint_cache in the project]"
+    "--cache-dir",
+    metavar="DIR",
+    shell_complete=completion.folders,
+    help="Where the cache is stored.  [default: .jaxlint_cache in the project]",
 )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jaxlint.cli import completion
 from jaxlint.cli.options import configured
 from jaxlint.cli.output import standard_output
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("path", default=".")
+@click.argument("path", default=".", shell_complete=completion.files)
 @configured()
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--schema", is_flag=True, help="Print the JSON schema of the configuration instead.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jaxlint.cli import completion
 from jaxlint.cli.options import configured
 
 if TYPE_CHECKING:
@@ -13,9 +14,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, shell_complete=completion.files)
 @configured(settings=False)
-@click.option("--output", metavar="FILE", required=True, help="Write the facts to this file.")
+@click.option(
+    "--output", metavar="FILE", required=True, shell_complete=completion.files, help="Write the facts to this file."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print errors, nothing else.")
 def facts(paths: tuple[str, ...], configuration: Configuration, output: str, quiet: bool) -> None:
     """Find out the facts of files.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from jaxlint import __version__
+from jaxlint.cli import completion
 from jaxlint.cli import watch as watching
 from jaxlint.cli.clean import cache_dir, clean
 from jaxlint.cli.config import config
@@ -120,22 +121,38 @@ def _shard(context: click.Context, option: click.Parameter, text: str | None) ->
 
 
 @cli.command()
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, shell_complete=completion.files)
 @configured()
 @reporting
 @fixing
 @click.option("--show-files", "only_files", is_flag=True, help="List the files that would be checked; check nothing.")
-@click.option("--stdin-filename", metavar="FILE", help="Check the standard input as if it stood in this file.")
+@click.option(
+    "--stdin-filename",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Check the standard input as if it stood in this file.",
+)
 @click.option("--force-exclude", is_flag=True, help="Leave out excluded files even if they are named.")
 @click.option("--no-cache", is_flag=True, envvar="JAXLINT_NO_CACHE", help="Neither read nor write the cache.")
 @cache_dir
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="Number of processes.  [default: one per CPU]")
-@click.option("--facts", metavar="FILE", multiple=True, help="Use what `jaxlint facts` wrote to this file.")
+@click.option(
+    "--facts",
+    metavar="FILE",
+    multiple=True,
+    shell_complete=completion.files,
+    help="Use what `jaxlint facts` wrote to this file.",
+)
 @click.option("--shard", metavar="K/N", callback=_shard, help="Check the K-th of N parts of the files.")
 @click.option("--add-noqa", is_flag=True, help="Write a comment that suppresses it for each finding.")
 @click.option("--reason", metavar="TEXT", help="What such a comment gives as its reason.")
-@click.option("--write-baseline", metavar="FILE", help="Write all findings to this file, to be left out from now on.")
+@click.option(
+    "--write-baseline",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Write all findings to this file, to be left out from now on.",
+)
 @click.option("--no-baseline", is_flag=True, help="Use no baseline, even if one is configured.")
 @click.option("--strict-baseline", is_flag=True, help="Exit with 1 if the baseline holds what is not found any more.")
 @watching.option

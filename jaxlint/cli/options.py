@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from jaxlint.cli import completion
+
 Command = Callable[..., Any]
 
 
@@ -23,12 +25,26 @@ def _list(name: str, help: str) -> Callable[[Command], Command]:
     return click.option(name, metavar="LIST", multiple=True, callback=split, help=help)
 
 
+def _rules(name: str, help: str) -> Callable[[Command], Command]:
+    complete = completion.selectors
+    return click.option(name, metavar="LIST", multiple=True, callback=split, shell_complete=complete, help=help)
+
+
+#: The option of all commands that ask what is installed.
+python = click.option(
+    "--python",
+    metavar="PATH",
+    shell_complete=completion.files,
+    help="The interpreter or environment whose packages the code imports.",
+)
+
+
 #: The options that set keys, in the order in which `--help` shows them.
 _SETTING = (
-    _list("--select", "Codes, prefixes, names or groups of rules to run, or ALL."),
-    _list("--ignore", "Codes, prefixes, names or groups of rules to leave out."),
-    _list("--extend-select", "Rules to run in addition to the configured ones."),
-    _list("--extend-ignore", "Rules to leave out in addition to the configured ones."),
+    _rules("--select", "Codes, prefixes, names or groups of rules to run, or ALL."),
+    _rules("--ignore", "Codes, prefixes, names or groups of rules to leave out."),
+    _rules("--extend-select", "Rules to run in addition to the configured ones."),
+    _rules("--extend-ignore", "Rules to leave out in addition to the configured ones."),
     click.option(
         "--min-confidence",
         type=click.Choice(["low", "medium", "high"]),
@@ -41,7 +57,7 @@ _SETTING = (
     ),
     _list("--exclude", "Patterns as in a .gitignore of what not to check."),
     _list("--extend-exclude", "Patterns in addition to the configured ones."),
-    click.option("--python", metavar="PATH", help="The interpreter or environment whose packages the code imports."),
+    python,
     click.option("--target-version", metavar="VERSION", help="The Python that the code runs on, as in 3.11."),
     click.option("--target-jax", metavar="VERSION", help="The jax that the code runs with, as in 0.4.35."),
     click.option("--fix/--no-fix", default=None, help="Whether to fix what can be fixed safely.  [default: no]"),
@@ -50,17 +66,23 @@ _SETTING = (
         default=None,
         help="Whether to apply fixes, too, that may change what the program does.  [default: no]",
     ),
-    _list("--fixable", "Rules whose fixes are offered and applied.  [default: ALL]"),
-    _list("--unfixable", "Rules of these whose fixes are neither offered nor applied."),
-    _list("--extend-safe-fixes", "Rules whose unsafe fixes count as safe."),
-    _list("--extend-unsafe-fixes", "Rules whose safe fixes count as unsafe."),
-    click.option("--baseline", metavar="FILE", help="Leave out the findings that this file holds."),
+    _rules("--fixable", "Rules whose fixes are offered and applied.  [default: ALL]"),
+    _rules("--unfixable", "Rules of these whose fixes are neither offered nor applied."),
+    _rules("--extend-safe-fixes", "Rules whose unsafe fixes count as safe."),
+    _rules("--extend-unsafe-fixes", "Rules whose safe fixes count as unsafe."),
+    click.option(
+        "--baseline",
+        metavar="FILE",
+        shell_complete=completion.files,
+        help="Leave out the findings that this file holds.",
+    ),
 )
 _SOURCES = (
     click.option(
         "--config",
         metavar="FILE|TOML",
         multiple=True,
+        shell_complete=completion.files,
         help="Use this configuration, with paths relative to the current directory, or set a key: 'preview = true'.",
     ),
     click.option("--isolated", is_flag=True, help="Read no configuration file."),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from jaxlint.cli import completion
 from jaxlint.cli.output import output
 from jaxlint.report import FORMATS, STATISTICS, writer
 
@@ -29,7 +30,12 @@ _OPTIONS = (
         help="How findings are shown: to people, to programs (json, json-lines), as annotations (github), Code Quality"
         " report (gitlab), test report (junit), suggestions (rdjson) or for code scanning (sarif).",
     ),
-    click.option("--output-file", metavar="FILE", help="Write to this file what would go to the standard output."),
+    click.option(
+        "--output-file",
+        metavar="FILE",
+        shell_complete=completion.files,
+        help="Write to this file what would go to the standard output.",
+    ),
     click.option("--statistics", is_flag=True, help="Show how many findings each rule has, as text or JSON."),
     click.option(
         "--color",

@@ -8,28 +8,16 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from jaxlint.cli import completion
 from jaxlint.cli.output import standard_output
 from jaxlint.errors import UserError
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from jaxlint.rules.base import Rule
 
 
-def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The codes and names that begin like what was typed, for the shell."""
-    from click.shell_completion import CompletionItem
-
-    from jaxlint.rules import all_rules
-
-    words = {word: one for one in all_rules() for word in (one.code, one.name)}
-    chosen = {word: one for word, one in words.items() if word.lower().startswith(incomplete.lower())}
-    return [CompletionItem(word, help=one.in_short()) for word, one in chosen.items()]
-
-
 @click.command()
-@click.argument("rule", required=False, metavar="[CODE|NAME|PART]", shell_complete=_complete)
+@click.argument("rule", required=False, metavar="[CODE|NAME|PART]", shell_complete=completion.rules)
 @click.option("--all", "all_", is_flag=True, help="Explain every rule.")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def rule(rule: str | None, all_: bool, output_format: str) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxlint.cli.options import configured
+from jaxlint.cli import completion
+from jaxlint.cli.options import configured, python
 from jaxlint.cli.output import output
 from jaxlint.report import DRAWINGS, drawer
 
@@ -19,11 +20,17 @@ FAILURE = 2
 
 
 @click.command()
-@click.argument("targets", nargs=-1, metavar="[PATH|PACKAGE[::CLASS]]...")
+@click.argument("targets", nargs=-1, metavar="[PATH|PACKAGE[::CLASS]]...", shell_complete=completion.files)
 @configured(settings=False)
-@click.option("--python", metavar="PATH", help="The interpreter or environment whose packages the code imports.")
+@python
 @click.option("--output-format", type=click.Choice(list(DRAWINGS)), default="text", show_default=True)
-@click.option("-o", "--output-file", metavar="FILE", help="Write to this file instead of the standard output.")
+@click.option(
+    "-o",
+    "--output-file",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Write to this file instead of the standard output.",
+)
 def tree(targets: tuple[str, ...], configuration: Configuration, output_format: str, output_file: str | None) -> int:
     """Draw pytree classes.
 

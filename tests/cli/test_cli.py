@@ -13,7 +13,6 @@ import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import click
 import pytest
 
 import jaxlint.fixes.running  # which takes what is patched below as it is when it is imported
@@ -22,7 +21,6 @@ import jaxlint.linter.engine
 import jaxlint.rules
 from jaxlint import __version__
 from jaxlint.cli import main as cli
-from jaxlint.cli import rule as rule_command
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding, Severity
@@ -379,26 +377,6 @@ def test_verbose(run: Run, engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.delenv("VIRTUAL_ENV")
     assert "no environment is activated" in run("check", "-v")[2]
     assert run("check", "-v", "-q")[0] == 2
-
-
-def test_rules_are_completed() -> None:
-    command = rule_command.rule
-    (argument, *_) = command.params
-    for typed, words in (("FROZEN-a", ["frozen-assignment"]), ("jax4", ["JAX401", "JAX407"]), ("x", [])):
-        found = argument.shell_complete(click.Context(command), typed)
-        assert [item.value for item in found] == words
-
-
-def test_completion_as_documented() -> None:
-    """The line for bash works as it stands on the page."""
-    page = Path(PROJECT, "docs", "configuration.md").read_text(encoding="utf-8")
-    (line,) = re.findall(r"`(eval [^`]*bash_source[^`]*)`", page)
-    keys = "COMP_WORDS=(jaxlint rule froz) COMP_CWORD=2; _jaxlint_completion jaxlint; echo ${COMPREPLY[@]}"
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", "-c", f"{line}; {keys}"], capture_output=True, text=True, env=environment, timeout=PATIENCE
-    )
-    assert (done.stdout.split(), done.stderr) == (["frozen-inheritance", "frozen-assignment"], "")
 
 
 def test_rule_json(run: Run) -> None:
