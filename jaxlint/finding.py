@@ -10,9 +10,13 @@ import msgspec
 DOCS_URL = "https://jaxlint-pytree.readthedocs.io/en/latest/rules"
 
 
-def page_url(name: str) -> str:
-    """The address of the page of the rule with this name."""
-    return f"{DOCS_URL}/{name}/"
+#: What the codes of rules begin with that have a page there; those of plugins begin otherwise.
+_OURS = "JAX"
+
+
+def page_url(code: str, name: str) -> str:
+    """The address of the page of a rule; empty for a rule of a plugin, whose page `jaxlint rule` alone shows."""
+    return f"{DOCS_URL}/{name}/" if code.startswith(_OURS) else ""
 
 
 class Severity(str, Enum):

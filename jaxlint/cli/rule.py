@@ -115,5 +115,5 @@ def _as_object(one: type[Rule]) -> dict[str, Any]:
         "since": one.since,
         "summary": one.summary(),
         "explanation": one.page(),
-        "url": one.url(),
+        "url": one.url() or None,
     }

@@ -338,7 +338,9 @@ def _key(cls: PytreeClass) -> str:
 def _drawn_finding(finding: Finding) -> DrawnFinding:
     at = Place(shown_path(finding.path), finding.row, finding.end_row)
     message = " ".join(finding.message.split())
-    return DrawnFinding(finding.code, finding.name, message, finding.severity.value, page_url(finding.name), at)
+    return DrawnFinding(
+        finding.code, finding.name, message, finding.severity.value, page_url(finding.code, finding.name), at
+    )
 
 
 def _ordered(cls: PytreeClass) -> list[Field]:

@@ -72,8 +72,8 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def url(finding: Finding) -> str:
-    """The address of the page of the finding's rule."""
-    return page_url(finding.name)
+    """The address of the page of the finding's rule; empty if it has none."""
+    return page_url(finding.code, finding.name)
 
 
 def message(finding: Finding) -> str:

@@ -45,7 +45,7 @@ def _object(finding: Finding, fix: dict[str, Any] | None) -> dict[str, Any]:
         "filename": finding.path,
         "location": {"row": finding.row, "column": finding.column},
         "end_location": {"row": finding.end_row, "column": finding.end_column},
-        "url": url(finding),
+        "url": url(finding) or None,
         "fix": fix,
         "reason": finding.reason,
         "help": finding.help,

@@ -44,7 +44,7 @@ def _diagnostic(finding: Finding, read: Callable[[str], Source]) -> dict[str, An
         "message": message(finding),
         "location": location,
         "severity": _SEVERITIES[finding.severity],
-        "code": {"value": finding.code, "url": url(finding)},
+        "code": {"value": finding.code, **({"url": url(finding)} if url(finding) else {})},
         "suggestions": suggestions,
     }
 

@@ -59,7 +59,7 @@ def _rule(rule: type[Rule]) -> dict[str, Any]:
         "shortDescription": {"text": summary},
         "fullDescription": {"text": f"{summary} {_first_paragraph(page, 'Why is this bad?')}".strip()},
         "help": {"text": page, "markdown": page},
-        "helpUri": rule.url(),
+        **({"helpUri": rule.url()} if rule.url() else {}),
         "defaultConfiguration": {"level": _LEVELS[rule.severity], "enabled": rule.enabled},
         "properties": {
             "tags": [rule.group],

@@ -118,7 +118,8 @@ def full_lines(report: Report) -> Iterator[Line]:
 
 def headline(finding: Finding, report: Report) -> Line:
     """`CODE message`, where the code leads to the page of the rule; `[*]` marks what `--fix` would fix."""
-    link = f"{STYLES[finding.severity]} link {url(finding)}"
+    style = STYLES[finding.severity]
+    link = f"{style} link {url(finding)}" if url(finding) else style
     mark: Line = [(" [", ""), ("*", "cyan"), ("]", "")] if report.is_fixable(finding) else []
     return [(finding.code, link), *mark, (f" {clean(message(finding))}", "")]
 

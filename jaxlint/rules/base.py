@@ -128,8 +128,8 @@ class Rule:
 
     @classmethod
     def url(cls) -> str:
-        """Where the page is published; stable per rule name."""
-        return page_url(cls.name)
+        """Where the page is published; stable per rule name. Empty for rules of plugins, which are not."""
+        return page_url(cls.code, cls.name)
 
     @classmethod
     def finding(cls, problem: Problem, path: str, place: tuple[int, int, int, int]) -> Finding:

@@ -52,7 +52,7 @@ class Actions:
             for finding in here:
                 found += self._fixes(finding)
             for finding in here:
-                found += [*self._suppressions(finding), self._page(finding)]
+                found += [*self._suppressions(finding), *self._page(finding)]
         if wanted is not None and _is_wanted(FIX_ALL, wanted):
             found += self._fix_all()
         return found
@@ -90,9 +90,11 @@ class Actions:
                 continue
             yield self._action(title, (edit,), finding)
 
-    def _page(self, finding: Finding) -> types.CodeAction:
+    def _page(self, finding: Finding) -> Iterator[types.CodeAction]:
+        if rule_url(finding.code) is None:
+            return
         title = f"Read about {finding.name} ({finding.code})"
-        return types.CodeAction(
+        yield types.CodeAction(
             title=title,
             kind=types.CodeActionKind.QuickFix,
             diagnostics=[diagnostic(finding, self._positions)],
@@ -135,9 +137,9 @@ def _level(finding: Finding) -> Applicability | None:
 
 
 def rule_url(code: str) -> str | None:
-    """Where the page of a rule is."""
+    """Where the page of a rule is, if it has one."""
     rule = rules_by_selector().get(code)
-    return None if rule is None else rule.url()
+    return None if rule is None else rule.url() or None
 
 
 def _touch(one: types.Range, other: types.Range) -> bool:

@@ -27,7 +27,7 @@ def diagnostic(finding: Finding, positions: Positions) -> types.Diagnostic:
         message=f"{finding.message}\n{finding.reason}" if finding.reason else finding.message,
         severity=_SEVERITIES[finding.severity],
         code=finding.code,
-        code_description=types.CodeDescription(rule.url()) if rule is not None else None,
+        code_description=types.CodeDescription(rule.url()) if rule is not None and rule.url() else None,
         source="jaxlint",
         tags=[types.DiagnosticTag.Unnecessary] if finding.code in _UNNECESSARY else None,
     )

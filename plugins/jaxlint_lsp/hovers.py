@@ -119,7 +119,8 @@ def field_text(field: Field, cls: PytreeClass) -> str:
 
 def rule_text(rule: type[Rule]) -> str:
     """The page of a rule, in Markdown."""
-    return f"# {rule.name} ({rule.code})\n\n[Read it online]({rule.url()})\n\n{rule.page()}"
+    online = f"[Read it online]({rule.url()})\n\n" if rule.url() else ""
+    return f"# {rule.name} ({rule.code})\n\n{online}{rule.page()}"
 
 
 def _hover(text: str, where: types.Range) -> types.Hover:

@@ -17,7 +17,7 @@ from tests.patience import PATIENCE
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "own-rules.md").read_text()
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-PROJECT = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[0]
+PROJECT = re.findall(r"```toml title=\"pyproject.toml\"\n(.*?)```", PAGE, re.DOTALL)[0]
 #: A distribution of one module, which tests write.
 NOT_USABLE = PROJECT.replace('physics = "physics_rules"', 'broken = "broken"').replace("physics-rules", "broken")
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "CONDA", "JAXLINT"))}
@@ -135,6 +135,18 @@ def test_sarif_names_them(python: Path, project: Path) -> None:
     assert [rule["id"] for rule in driver["rules"]] == ["PHY101", "PHY102", "PHY103", "PHY104"]
 
 
+def test_none_is_said_to_have_a_page_on_our_site(python: Path, project: Path) -> None:
+    """Where our own findings say `see:` and lead to the site, theirs lead nowhere."""
+    for name in ("full", "json", "rdjson", "sarif", "github"):
+        done = run(python, "-m", "jaxlint", "check", f"--output-format={name}", ".", cwd=project)
+        assert "PHY101" in done.stdout
+        assert "/rules/" not in done.stdout, name
+    shown = run(python, "-m", "jaxlint", "rule", "PHY101", "--output-format=json", cwd=project).stdout
+    assert json.loads(shown)["url"] is None
+    asked = run(python, "-c", IN_THE_PROTOCOL, cwd=project)
+    assert asked.stdout == "None 0\n", asked.stderr
+
+
 def test_flake8(python: Path, project: Path) -> None:
     done = run(python, "-m", "flake8", "--extend-select=JAX,PHY", "--extend-ignore=E,W,F", ".", cwd=project)
     assert re.findall(r"py:(\d+):\d+: (PHY\d+)", done.stdout) == [(str(row), code) for code, row in EVERYTHING]
@@ -148,6 +160,16 @@ path = os.path.abspath("state.py")
 workspace = Workspace([os.getcwd()])
 workspace.set_text(path, open(path).read() + "\\n# a comment\\n")
 print([(finding.code, finding.row) for finding in workspace.findings(path)])
+"""
+
+
+IN_THE_PROTOCOL = """
+from jaxlint.rules.plugins import plugin_rules
+from jaxlint_lsp.actions import rule_url
+from jaxlint_lsp.hovers import rule_text
+
+(rule, *_) = plugin_rules("physics")
+print(rule_url(rule.code), rule_text(rule).count("]("))
 """
 
 

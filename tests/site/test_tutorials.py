@@ -23,7 +23,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 #: What needs a project, a network or another tool.
-NOT_FOLLOWED = ("pip", "flake8", "jaxlint check\n", "jaxlint tree flax.training")
+NOT_FOLLOWED = ("pip", "flake8", "pre-commit", "jaxlint tree flax.training")
 
 
 def blocks(name: str) -> Iterator[tuple[str, str | None, str]]:
