@@ -44,7 +44,7 @@ def advance(state: State, other: list):
 FIXED = USE.replace("copy.deepcopy(state.inner)", "state.inner").replace("copy.deepcopy(state)", "state")
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "libcst.md"
-RULE = PAGE.read_text().split("```python\n")[1].split("```")[0]
+RULE = PAGE.read_text().split('```python title="needless.py"\n')[1].split("```")[0]
 CODEMOD = '''\
 """A codemod."""
 
