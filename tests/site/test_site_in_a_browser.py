@@ -91,6 +91,22 @@ def test_the_first_result_is_the_rule_that_is_about_the_error(
     page.close()
 
 
+def test_an_error_that_search_cannot_find_leads_on(chromium_browser: Any, address: str, wrong: list[str]) -> None:
+    """Search wants the names of the user's own, too; the page of errors does not, and has the text already."""
+    page = opened(chromium_browser, address, wrong)
+    page.goto(f"{address}rules/static-counter/")
+    page.get_by_role("button", name="Search").first.click()
+    page.locator("input[aria-label=Search]").fill("static counter")
+    page.locator("[role=option]").first.wait_for()
+    assert not page.locator(".error-hint").is_visible()
+    page.locator("input[aria-label=Search]").fill("AttributeError: 'MyOwn' object has no attribute 'replace'")
+    page.locator(".error-hint a").click()
+    page.wait_for_url("**/errors/**")
+    assert "the closest first" in page.locator("#said").inner_text()
+    assert page.locator("#errors tbody tr:visible a").first.inner_text() == "no-replace-method"
+    page.close()
+
+
 def test_what_is_copied_runs(chromium_browser: Any, address: str, wrong: list[str]) -> None:
     page = opened(chromium_browser, address, wrong)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

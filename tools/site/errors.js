@@ -12,7 +12,7 @@
     return found >= 3 && found >= 0.6 * row.words.size ? found * (found / row.words.size) : 0;
   };
 
-  field.addEventListener("input", () => {
+  const show = () => {
     const pasted = words(field.value);
     for (const row of rows) {
       row.score = score(row, pasted);
@@ -21,5 +21,13 @@
     body.append(...[...rows].sort((one, other) => other.score - one.score).map((row) => row.row));
     const shown = rows.filter((row) => !row.row.hidden).length;
     said.textContent = pasted.size === 0 ? "" : shown ? `${shown} of ${rows.length}, the closest first` : "No rule is known for that.";
-  });
+  };
+  field.addEventListener("input", show);
+
+  // from the search, which looks for the user's own names as well and finds nothing
+  const brought = new URLSearchParams(location.hash.slice(1)).get("pasted");
+  if (brought) {
+    field.value = brought;
+    show();
+  }
 })();

@@ -54,14 +54,20 @@ def errors_page() -> str:
 
 
 def errors() -> dict[str, list[type[Rule]]]:
-    """All texts, but once where only names differ, and their rules: first whose mistake shows it in most frameworks."""
+    """All texts, but once where only names differ, and their rules.
+
+    First those that are on by default, and of these whose mistake shows the text in most frameworks.
+    """
     seen: dict[str, Counter[type[Rule]]] = {}
     texts: dict[str, str] = {}
     for rule in all_rules():
         for text in error_texts(rule):
             same = texts.setdefault(_QUOTED.sub("''", text), text)
             seen.setdefault(same, Counter())[rule] += 1
-    return {text: [rule for rule, _ in rules.most_common()] for text, rules in seen.items()}
+    return {
+        text: sorted((rule for rule, _ in rules.most_common()), key=lambda rule: not rule.enabled)
+        for text, rules in seen.items()
+    }
 
 
 def error_texts(rule: type[Rule]) -> Iterator[str]:
