@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from jaxlint.infer.calls.nnx_values import is_array, is_module, role_of_value
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import plain
@@ -24,6 +26,7 @@ from jaxlint.syntax.expressions import (
     Expr,
     Name,
     NamedExpr,
+    Subscript,
     Unary,
     dotted,
 )
@@ -90,11 +93,26 @@ def is_data(
             return any(is_data(side, inside, evaluator, hidden, depth) for side in sides)
         case Conditional(body=body, orelse=orelse):
             return all(is_data(one, inside, evaluator, hidden, depth) for one in (body, orelse))
+        case Call(func=func) if len(chosen := _classes_chosen(func, inside)) > 1:
+            return all(is_data(replace(expr, func=one), inside, evaluator, hidden, depth + 1) for one in chosen)
         case Call():
             placed = Placed(expr, inside.module, inside.function.inner_scope)
             leaf = role_of_value(placed, evaluator) is Role.LEAF and (inside.arrays or not is_array(placed, evaluator))
             return leaf or _is_returned(expr, inside, evaluator, depth)
     return any(is_data(item, inside, evaluator, hidden, depth) for item in items_held(expr))
+
+
+def _classes_chosen(func: Expr, inside: Inside) -> tuple[Expr, ...]:
+    """What is called perhaps, where that is one of several: by a condition, by a branch, or by a name out of a dict."""
+    match func:
+        case Name(id=name):
+            given = inside.given(name)
+            return given if len(given) != 1 else _classes_chosen(given[0], inside)
+        case Conditional(body=body, orelse=orelse):
+            return (body, orelse)
+        case Subscript(value=DictDisplay(values=values)):
+            return values
+    return ()
 
 
 def _is_declared(name: str, inside: Inside, evaluator: Evaluator) -> bool:
