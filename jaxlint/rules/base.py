@@ -51,8 +51,13 @@ def _seen_otherwise(shown: str) -> str:
     for fact in FACTS.values():
         text = fact.now.partition(": ")[2]
         if fact.otherwise and text and all(part.strip() in words for part in text.split("…")):
-            lines.append(f"* {fact.not_when}: " + " or ".join(f"`{one}`" for one in fact.otherwise))
+            lines.append(f"* {fact.not_when}: " + " or ".join(map(_as_seen, fact.otherwise)))
     return "\n".join(["\n\nOther versions show something else instead:\n", *lines]) if lines else ""
+
+
+def _as_seen(text: str) -> str:
+    """What a program shows, in Markdown."""
+    return "no error" if text == "nothing" else f"`{text}`"
 
 
 class Problem(msgspec.Struct, frozen=True):

@@ -98,13 +98,14 @@ class ConversionInInit(BodyRule):
 
     ## Fix safety
 
-    `tree_unflatten` makes the instance with `object.__new__(cls)` and sets its attributes, where `tree_flatten` gives
-    all that the constructor sets. `__post_init__` becomes a classmethod, `make`, which all that makes instances calls
-    then, if that is in the same module. The fix is unsafe: updated copies are not converted any more.
+    `tree_unflatten` is rewritten: it makes the instance with `object.__new__(cls)` and sets its attributes. That is
+    done where `tree_flatten` gives all that the constructor sets. `__post_init__` becomes a classmethod `make`, and all
+    that makes instances calls that, if all of it is in the same module. The fix is unsafe: updated copies are not
+    converted any more.
 
     ## When not to use it
 
-    If instances never meet an operation that replaces their leaves. Classes that are not seen to go into a
+    If no transformation ever gets an instance, a conversion does no harm. Classes that are not seen to go into a
     transformation are reported with low confidence only, and so is `jnp.asarray`, which takes tracers. A conversion
     that depends on a test of the value (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is
     inside of `try` is not reported.

@@ -105,20 +105,24 @@ class DiscardedUpdate(EventRule, BodyRule):
 
     ## Frameworks
 
-    All. `.replace` of flax.struct, TrainState, chex, simple_pytree and mjx (and its `tree_replace`), `_replace` of a
-    NamedTuple, `apply_gradients(grads=…)` of a TrainState, penzai's `select(…).at(…).set(…)`, treex's `.train()`,
-    `.eval()`, `.freeze()`, `.init(…)`, `.filter(…)`, `.merge(…)`, `.map(…)` and `.apply(…)` without `inplace=True`, and
-    methods of your own that return a copy of `self` made by one of these. `dataclasses.replace`, `jdc.replace`,
-    `copy.replace`, `eqx.tree_at`, `eqx.apply_updates`, `optax.apply_updates` and jax's `x.at[…]` methods make a copy
-    whatever they are given. So do undecorated methods of yours that only return a new instance of their own class, made
-    from the values of `self`, and functions, compiled or not, that only return a copy of a parameter that is an
-    instance of a pytree class, alone or in a tuple, and `jax.tree.map` of a function that certainly has no effect. What
-    a compiled function or method changes and returns is a copy, too, also of instances that can be changed.
+    All. These make a copy:
 
-    `.replace(field=…)` on something of unknown type is reported with medium confidence if the keywords are fields of
-    a visible class that is copied so, and no visible class has a method of that name that changes its instance in
-    place; `.replace(**changes)` and `._replace(field=…)` if there is no other method of that name. nnx objects change
-    in place: `optimizer.update(grads)` is no finding.
+    * methods: `.replace` of flax.struct, TrainState, chex, simple_pytree and mjx (and its `tree_replace`), `_replace`
+      of a NamedTuple, `apply_gradients(grads=…)` of a TrainState, penzai's `select(…).at(…).set(…)`, and treex's
+      `.train()`, `.eval()`, `.freeze()`, `.init(…)`, `.filter(…)`, `.merge(…)`, `.map(…)` and `.apply(…)` without
+      `inplace=True`;
+    * functions: `dataclasses.replace`, `jdc.replace`, `copy.replace`, `eqx.tree_at`, `eqx.apply_updates`,
+      `optax.apply_updates`, jax's `x.at[…]` methods, and `jax.tree.map` of a function that certainly has no effect;
+    * methods of your own that return a copy of `self` made by one of these, or (undecorated) that only return a new
+      instance of their own class, made from the values of `self`;
+    * functions of your own, compiled or not, that only return a copy of a pytree that they are given, alone or in
+      a tuple;
+    * what a compiled function or method changes and returns, also where the class is mutable.
+
+    If the type of an instance is unknown, `.replace(field=…)` is reported with medium confidence: the keywords must be
+    fields of a class that is seen and is copied so, and no class that is seen may have a method of that name that works
+    in place. `.replace(**changes)` and `._replace(field=…)` are reported if there is no other method of that name. nnx
+    objects change in place: `optimizer.update(grads)` is no finding.
 
     ## Fix safety
 
@@ -129,15 +133,17 @@ class DiscardedUpdate(EventRule, BodyRule):
 
     ## When not to use it
 
-    `_ = state.replace(…)` says that the result is not wanted, and is not reported. Code that expects an error
-    (`pytest.raises`) is recognised, and so is the last expression of a cell in a script of `# %%` cells. A test may
-    mean to see that an update works, or that the original stays, a benchmark to time it, and a call of a compiled
-    function to compile it (unless that is done in a loop, and the original is returned): they are reported if they
-    make something else of the original afterwards. Methods of your own that do more, such as to raise an error, may be
-    called for that; they are reported if the copy is made with an argument. So may `jax.tree.map` of several trees in a
-    `try` statement, which fails where they differ, or of a function that makes one number of two leaves, to see how far
-    apart they are. An update with what the original holds
-    already loses nothing, and is reported with low confidence only.
+    Write `_ = state.replace(…)` if the result is not wanted; that is not reported. Nor is
+
+    * code that expects an error (`pytest.raises`), and the last expression of a cell in a script of `# %%` cells;
+    * a test that sees that an update works or that the original stays, a benchmark, and a call that only compiles a
+      function, unless something else is made of the original afterwards (or a loop does it and the original is
+      returned);
+    * a method of your own that does more, such as to raise an error, unless the copy is made with an argument;
+    * `jax.tree.map` of several trees in a `try` statement, which fails where they differ, or of a function that makes
+      one number of two leaves.
+
+    An update with what the original holds already loses nothing, and is reported with low confidence only.
 
     ## References
 

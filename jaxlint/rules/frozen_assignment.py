@@ -76,26 +76,28 @@ class FrozenAssignment(EventRule):
     ## Frameworks
 
     flax.struct, TrainState, register_dataclass over a frozen dataclass, jax_dataclasses, chex with `frozen=True`,
-    tjax, equinox, simple_pytree, penzai, mjx, NamedTuple. Equinox and simple_pytree may assign in `__init__`,
-    `__post_init__` and in helpers that are called only from there; penzai in a custom `__init__`;
-    jax_dataclasses inside `with copy_and_mutate(x) as y`, and in functions that are called there. chex, nnx and treex
-    are mutable, as is anything that is declared with `frozen=False` or `mutable=True`. What `__init__` and
-    `__post_init__` assign to `self` where that is refused is JAX306's.
+    tjax, equinox, simple_pytree, penzai, mjx, NamedTuple. chex, nnx and treex are mutable, as is anything that is
+    declared with `frozen=False` or `mutable=True`.
+
+    Assignment is allowed in some places: with equinox and simple_pytree in `__init__`, `__post_init__` and helpers that
+    are called only from there, with penzai in a custom `__init__`, with jax_dataclasses inside
+    `with copy_and_mutate(x) as y` and in functions that are called there. Where `__init__` and `__post_init__` may not
+    assign to `self`, that is JAX306.
 
     ## Fix safety
 
     `sky.wind = gust` becomes `sky = sky.replace(wind=gust)`, in the spelling of the framework, where `sky` is a
     variable of the function that is used later, or was made by it, or a parameter that is returned. That is safe: the
-    line could only raise. Where a parameter (or `self`) is not returned, and the function returns nothing, it returns
-    the copy from then on, and callers in the file that take no result bind what they passed to it; that is unsafe.
-    So is the fix of a parameter without annotation, which callers that are not seen may give something else. There is
-    none for loop variables, and for functions that other modules call.
+    line could only raise. Where a function changes a parameter (or `self`) and returns nothing, it returns the copy
+    from then on, and callers in the file put that into the variable that they passed. That is unsafe. So is the fix of
+    a parameter without annotation, as callers that are not seen may pass something else. There is no fix for loop
+    variables, and for functions that other modules call.
 
     ## When not to use it
 
     Code that expects the error (`pytest.raises`, `try … except FrozenInstanceError`) is recognised and not reported.
-    Nor is an assignment to what is only annotated with the class, if the function reads attributes of it that the class
-    does not have: another class is meant. In a private method that nothing mentions it has low confidence.
+    Nor is a parameter of which the function reads attributes that the annotated class does not have: another class is
+    meant then. In a private method that nothing mentions the finding has low confidence.
 
     ## References
 

@@ -97,23 +97,25 @@ class ItemAssignment(EventRule):
 
     ## Fix safety
 
-    `x[i] = v` becomes `x = x.at[i].set(v)`, or an update of what holds the array, where that is a variable of the
+    `x[i] = v` becomes `x = x.at[i].set(v)`, or an update of what holds the array, if that is a variable of the
     function that is used later. That is safe where the line could only raise, and unsafe where only an annotation says
-    so. A parameter that is not returned is returned from then on, and callers in the file bind what they passed to it;
-    that is unsafe.
+    so. A parameter that the function does not return is returned from then on, and callers in the file put the result
+    into the variable that they passed. That is unsafe.
 
     ## When not to use it
 
-    What is known only by an annotation `jax.Array` is reported with medium confidence, and not at all for an instance
-    that the code itself has made, or for a field that the module, or what a function beside the class returns, puts
-    arrays of numpy into: one may have been put there, unless an array of jax is seen to be. Nor is a parameter for
-    which a caller gives what numpy makes. What may be a numpy array (`chex.Array`, `ArrayLike`, an untyped field) is
-    not reported, unless the same is updated by `.at` further down, nor is a class with an own `__setitem__`, or one
-    that extends a container, nor code that expects the error, or that AutoGraph writes anew. A reference is annotated
-    as an array, too: nothing is said of what only an annotation calls one where pallas is imported, where `jax.new_ref`
-    is called, in a kernel of another module, of `x[...] = v`, and of what is called like a reference (`x_ref`); nor in
-    a module that imports numpy and not jax, or where an argument says which of the two to use (`xp=np`); nor of an
-    index that may be the key of a dict.
+    What only an annotation `jax.Array` says is reported with medium confidence, and not at all
+
+    * where it may be an array of numpy: in a field of an instance that the code itself has made, or one that is seen to
+      get an array of numpy somewhere (unless it is seen to get one of jax), in a parameter for which a caller gives
+      one, in a module that imports numpy and not jax, and where an argument says which of the two to use (`xp=np`);
+    * where it may be a reference, which is annotated as an array, too: in modules that import pallas or call
+      `jax.new_ref`, in a kernel of another module, in `x[...] = v`, and for names like `x_ref`;
+    * where the index may be the key of a dict.
+
+    What may be an array of numpy by its type (`chex.Array`, `ArrayLike`, an untyped field) is reported only if the same
+    is updated by `.at` further down. Classes with a `__setitem__` of their own, or that extend a container, are not
+    reported, nor is code that expects the error, or that AutoGraph rewrites.
 
     ## References
 

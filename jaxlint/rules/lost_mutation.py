@@ -52,15 +52,16 @@ class LostMutation(BodyRule):
     """
     ## What it does
 
-    Finds transformed functions that change `self`, an argument or a dict inside of it in place and do not return it,
-    also where a function inside of them does so.
+    Finds transformed functions that change `self`, an argument or a dict inside of it in place and do not return it.
+
+    A function inside of them may be the one that does so.
 
     ## Why is this bad?
 
     `jax.jit`, `jax.vmap`, `jax.grad`, `lax.scan` and kin take their arguments apart and hand the function new
-    instances that hold tracers. What the function writes into those is gone when it returns, unless it returns them. A
-    `self` that is static, or that an inner function refers to, is not rebuilt: then the assignment runs while the
-    function is traced, once per compilation, and leaves a tracer behind.
+    instances that hold tracers. What the function writes into those is gone when it returns, unless it returns them.
+    Only a `self` that is static, or that an inner function refers to, is the caller's own: then the assignment runs
+    while the function is traced, once per compilation, and leaves a tracer behind.
 
     ## What you will see
 
@@ -108,19 +109,23 @@ class LostMutation(BodyRule):
 
     ## Fix safety
 
-    A compiled function returns what it changes next to its result, and callers bind what they passed to that. The fix
-    is unsafe, and there is none where the function is handed on, called in other modules or inside of expressions, or
-    where something else than `jax.jit` transforms it.
+    A compiled function returns what it changes next to its result, and callers put that into the variable that they
+    passed. The fix is unsafe. There is none where the function is handed on, called in other modules or inside of
+    expressions, or where something else than `jax.jit` transforms it.
 
     ## When not to use it
 
-    What is changed and then used in the same function is not reported (unless it is counted up, a method updates its
-    own attribute, or something is added to an attribute, and a caller, which gives the function the same object in each
-    turn of a loop and does not change it otherwise, reads that or what is changed with it afterwards), nor is what is
-    returned or handed on. Names that speak of tracing (`self.traces += 1`), attributes that are made once
-    (`if self.grid is None`, `if key not in self.table`), attributes that only the compiled method and what it calls
-    make and use, what a method returns at the end (`return self.pop_state()`), and values that do not depend on the
-    arguments are taken to be meant.
+    Some changes are taken to be meant, and are not reported:
+
+    * what is returned or handed on, or what a method returns at the end (`return self.pop_state()`);
+    * what is changed and then used in the same function (but see below);
+    * names that speak of tracing (`self.traces += 1`), and values that do not depend on the arguments;
+    * attributes that are made once (`if self.grid is None`, `if key not in self.table`), or that only the compiled
+      method and what it calls make and use.
+
+    What is used in the same function is reported all the same if it is counted up, added to, or an attribute that its
+    own method updates, and a caller needs it: one that gives the function the same object in each turn of a loop,
+    does not change that otherwise, and then reads that, or what is changed with it.
 
     ## References
 

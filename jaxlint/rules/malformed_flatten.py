@@ -43,15 +43,20 @@ class MalformedFlatten(ClassRule, BodyRule):
     """
     ## What it does
 
-    Finds classes whose `tree_flatten` and `tree_unflatten` do not fit jax or each other: one of them is missing,
-    `tree_unflatten` is no classmethod or takes its arguments in the wrong order, `tree_flatten` does not return two
-    things, its children are no tuple, in another order than the constructor takes them, or too few, with or without the
-    aux data that `tree_unflatten` passes behind them.
+    Finds classes whose `tree_flatten` and `tree_unflatten` do not fit jax or each other.
+
+    Each of these is a mistake:
+
+    * one of them is missing;
+    * `tree_unflatten` is no classmethod, or takes its arguments in the wrong order;
+    * `tree_flatten` does not return two things, or its children are no tuple;
+    * the children are too few, or in another order than the constructor takes them, also where `tree_unflatten` passes
+      the aux data behind them.
 
     ## Why is this bad?
 
-    jax takes an instance apart with the one and puts it together with the other. Where they do not fit, each
-    transformation fails, or, worse, exchanges attributes or resets them to their defaults.
+    jax takes an instance apart with `tree_flatten` and puts it together with `tree_unflatten`. Where they do not fit,
+    each transformation fails, or, worse, exchanges attributes or resets them to their defaults.
 
     ## What you will see
 
@@ -100,22 +105,22 @@ class MalformedFlatten(ClassRule, BodyRule):
 
     ## Frameworks
 
-    `jax.tree_util.register_pytree_node_class` and `register_pytree_with_keys_class`; of the functions that
-    `register_pytree_node` and `register_pytree_with_keys` are given, what the first one returns, and whether attributes
-    are exchanged or left out.
+    `jax.tree_util.register_pytree_node_class` and `register_pytree_with_keys_class`. Of the two functions that
+    `register_pytree_node` and `register_pytree_with_keys` are given, it looks at what the first one returns, and
+    whether attributes are exchanged or left out.
     Arrays in the aux data are reported as JAX201.
 
     ## Fix safety
 
-    What is no pair becomes one, children and aux data change places, and `@classmethod` is added; these are safe, for
-    flattening could only raise. The order of children and parameters, attributes that are left out and missing commas
-    are mended, too, which is unsafe. There is none for a method that is missing.
+    Safe, for the class could only raise: what is no pair becomes one, children and aux data change places, and
+    `@classmethod` is added. Unsafe: the order of children and parameters, attributes that are left out, and missing
+    commas are mended. There is no fix for a method that is missing.
 
     ## When not to use it
 
-    Attributes that are left out of `tree_flatten` are reported only if the constructor takes them, or if they are
-    numbers that a method counts up which a transformed function calls. A cache that may be lost is best no parameter of
-    it.
+    Attributes that are left out of `tree_flatten` are reported in two cases only: the constructor takes them, or they
+    are numbers that are counted up by a method which a transformed function calls. So a cache that may be lost should
+    be no parameter of the constructor.
 
     ## References
 

@@ -99,16 +99,16 @@ class StaticArrayField(ClassRule, EventRule):
     ## Fix safety
 
     The marker is dropped, or the name goes from `meta_fields` to `data_fields`, if the class is in the same file. The
-    fix is unsafe: the pytree has another structure then. There is none for a field that may hold an `int`, `bool` or
-    `str` instead, as in `int | Array`: code that asks for its value could not do so any more.
+    fix is unsafe: the pytree has another structure then. There is no fix for a field that may hold an `int`,
+    `bool` or `str` instead, as in `int | Array`: code that asks for its value could not do so any more.
 
     ## When not to use it
 
-    An array of one element compares without error (and recompiles for every value); where that is certain, as for
-    `Float[Array, ""]` or `jnp.max(x)`, nothing is reported. If the field must stay static,
-    hold a hashable value instead: a tuple, `bytes`, or a wrapper class with `__eq__` and `__hash__`. Of a dataclass
-    without array leaves, such as a bundle of constants, or a class that is flattened into no children, whose instances
-    are not seen to go into a transformation, the fields are reported with low confidence only.
+    An array of one element compares without error (and recompiles for every value). Where that is certain, as for
+    `Float[Array, ""]` or `jnp.max(x)`, nothing is reported. If the field must stay static, hold a hashable value
+    instead: a tuple, `bytes`, or a wrapper class with `__eq__` and `__hash__`. A class without array leaves, such as a
+    bundle of constants, may be meant for the host alone: unless it is seen to go into a transformation, its fields are
+    reported with low confidence only.
 
     ## References
 

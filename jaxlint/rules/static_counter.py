@@ -75,8 +75,8 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
     ## Frameworks
 
     All that have static fields: flax.struct, TrainState, register_dataclass, jax_dataclasses, tjax, equinox,
-    simple_pytree, penzai, nnx and treex (with an explicit marker). A Python int in a data field is a leaf and makes
-    one trace; under `eqx.filter_jit` it must be an array for that.
+    simple_pytree, penzai, nnx and treex (with an explicit marker). A Python int in a data field is a leaf, and the
+    function is traced once; under `eqx.filter_jit` it must be an array for that.
 
     ## Fix safety
 
@@ -85,20 +85,23 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
 
     ## When not to use it
 
-    A field that only has the name and type of a counter (`step: int`) is reported with low confidence; suppress it with
-    `# jaxlint: ignore[static-counter]` if its value never changes between calls. Outside of loops, a field whose name
-    says that it goes up rarely (`depth`, `version`), or that changes by an argument (`z=self.z + dz`), is reported only
-    where a compiled function is seen to change it, and no field if the same update makes a tuple or list longer. What a
-    loop counts and only returns is not reported, nor is what repeats (`i % 2`, `i // 10`), or what an `if` of the same
-    function asks for and puts back to a number (`if count == every: count = 0`). If the class need hold no arrays, or
-    the code around gives a field of it to a compiled function, and it is not seen to go into a transformation, the
-    finding has low confidence.
+    A field that only has the name and type of a counter (`step: int`) is reported with low confidence. Suppress it with
+    `# jaxlint: ignore[static-counter]` if its value never changes between calls. The confidence is low as well for a
+    class that is not seen to go into a transformation, if it may hold no arrays, or if the code around gives a field of
+    it to a compiled function.
 
-    A number that a compiled function needs for how much there is of something (a shape, a `range`, a slice) must stay
-    static, for a leaf is traced. It is reported where a compiled function moves it or its name counts steps, and the
-    finding says what has to be written in another way first; it is not where the host moves it, as refinements and
-    searches do. So is a number that an `if` of a compiled function asks for, if a loop moves it at each of its turns.
-    Nor are trials in a comprehension reported.
+    Not reported are
+
+    * outside of loops, a field whose name says that it goes up rarely (`depth`, `version`), or that changes by an
+      argument (`z=self.z + dz`), unless a compiled function is seen to change it;
+    * an update that makes a tuple or list longer as well;
+    * what a loop counts and only returns, and trials in a comprehension;
+    * what repeats (`i % 2`, `i // 10`), and what the same function sets back (`if count == every: count = 0`).
+
+    A number that a compiled function needs as a size (a shape, a `range`, a slice) must stay static, for a leaf is
+    traced. If a compiled function changes it, or its name counts steps, it is reported, and the finding says what has
+    to be written in another way first. If code outside of compiled functions changes it, as refinements and searches
+    do, it is not. A number that an `if` of a compiled function asks for is reported if each turn of a loop changes it.
 
     ## References
 

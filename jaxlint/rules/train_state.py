@@ -38,16 +38,16 @@ class TrainState(EventRule, NodeRule):
     """
     ## What it does
 
-    Finds wrong calls of flax's `TrainState` and its subclasses: positional arguments of `create` and
-    `apply_gradients`, missing ones, `step=`, `opt_state=` and names that are no fields given to `create`, the
-    constructor called without `opt_state`, and new batch statistics that are never written back.
+    Finds wrong calls of flax's `TrainState` and its subclasses: `create` and `apply_gradients` with positional or
+    missing arguments, `create` with `step=`, `opt_state=` or names that are no fields, the constructor without
+    `opt_state`, and new batch statistics that are never written back.
 
     ## Why is this bad?
 
     `create` and `apply_gradients` take keyword arguments only. `create` makes `step` and `opt_state` itself, and hands
-    its other keywords to the constructor, which wants every field that has no default. These calls raise. Batch
-    statistics that `apply_fn(…, mutable=["batch_stats"])` returns and nobody takes are lost: evaluation
-    normalises with the initial ones.
+    its other keywords to the constructor, which wants every field that has no default. These calls raise.
+    `apply_fn(…, mutable=["batch_stats"])` returns new batch statistics. If nobody takes them they are lost, and
+    evaluation normalises with the initial ones.
 
     ## What you will see
 
@@ -85,18 +85,19 @@ class TrainState(EventRule, NodeRule):
 
     ## Fix safety
 
-    Positional arguments are named, `opt_state` is left out of `create`, and the constructor becomes `create`. These
-    fixes are safe: the call could only raise; so is `.replace(step=…)` behind `create`. Where nobody takes what
-    `apply_gradients` returns, it is assigned, too, which is unsafe, as is handing new batch statistics to the one call
-    of `apply_gradients`. There is none for what is missing.
+    Safe, for the call could only raise: positional arguments are named, `opt_state` is left out of `create`, `step=`
+    becomes `.replace(step=…)` behind it, and the constructor becomes `create`. Unsafe: new batch statistics are handed
+    to the one call of `apply_gradients`, and what that returns is assigned if nobody takes it. There is no fix for an
+    argument that is missing.
 
     ## When not to use it
 
     Batch statistics are reported where the variable that holds them is never read: in the function that calls
-    `apply_fn`, or in the one that differentiates it with `has_aux=True`. Where no gradients are applied and something
-    else writes new ones into the state, they are not wanted. Name the variable `_updates` to say that. `_` says so,
-    too, unless a training step drops them there, nothing that is seen ever writes new ones into the state, and the
-    model is applied to them elsewhere without `mutable`. Statistics that are passed on and then forgotten are not seen.
+    `apply_fn`, or in the one that differentiates it with `has_aux=True`. Name the variable `_updates` if they are not
+    wanted. They are taken not to be where no gradients are applied and something else writes new ones into the state.
+    A variable `_` says so, too, unless all of this is true: a training step drops them there, nothing that is seen ever
+    writes new ones into the state, and the model is applied to them elsewhere without `mutable`. Statistics that are
+    passed on and then forgotten are not seen.
 
     ## References
 

@@ -92,16 +92,18 @@ class ValidationInInit(BodyRule):
 
     ## Fix safety
 
-    `tree_unflatten` makes the instance with `object.__new__(cls)` and sets its attributes, where `tree_flatten` gives
-    all that the constructor sets. `__post_init__` becomes a classmethod, `make`, which all that makes instances calls
-    then, if that is in the same module. The fix is unsafe: updated copies are not checked any more.
+    `tree_unflatten` is rewritten: it makes the instance with `object.__new__(cls)` and sets its attributes. That is
+    done where `tree_flatten` gives all that the constructor sets. `__post_init__` becomes a classmethod `make`, and all
+    that makes instances calls that, if all of it is in the same module. The fix is unsafe: updated copies are not
+    checked any more.
 
     ## When not to use it
 
-    If instances never meet an operation that replaces their leaves. With low confidence only are reported: classes of
-    a framework that are not seen to go into a transformation, and checks of the shape in dataclasses that are not seen
-    to be mapped, by `jax.vmap` or to what has no shape, or stacked. A check that depends on another test of the value
-    (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
+    If no transformation ever gets an instance, a check does no harm. Two kinds are reported with low confidence only:
+    checks in classes that are not seen to go into a transformation, and checks of the shape in dataclasses that are not
+    seen to be stacked or mapped (by `jax.vmap`, or to something without a shape). A check that depends on another test
+    of the value (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not
+    reported.
 
     ## References
 
