@@ -22,6 +22,7 @@ from jaxlint.symbols.outline import Import
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
+    Compare,
     Constant,
     Display,
     Expr,
@@ -204,16 +205,28 @@ def _takes_no_items(receiver: Instance, event: AssignItem, evaluator: Evaluator)
 
 
 def _is_used_as_mapping(event: AssignItem, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether the code calls a method of mappings on the same thing that the class lacks: it is of another type.
+    """Whether the code uses the same thing as a mapping, which the class is not: it is of another type.
 
-    Annotations are not always true: `-> tuple[Any, Model]` of what returns `model, info`.
+    It calls a method of mappings, asks for a key (`"x" in batch`) or unpacks it (`Batch(**batch)`). Annotations are not
+    always true: `-> tuple[Any, Model]` of what returns `model, info`, `batch: Batch` of what becomes one.
     """
     function, name = event.place.function, dotted(event.target)
     if function is None or name is None:
         return False
     body = evaluator.calls.body_of(FunctionSymbol(event.place.module, event.place.functions[0])) or ()
-    used = {p.attr for p in all_parts(body) if isinstance(p, Attribute) and dotted(p.value) == name}
-    return any(misses_attribute(cls, attr, evaluator.model) for attr in used & _OF_MAPPINGS)
+    used = {attr for part in all_parts(body) for attr in _asked_of(part, name)}
+    return any(misses_attribute(cls, attr, evaluator.model) for attr in used)
+
+
+def _asked_of(part: Expr, name: str) -> Iterator[str]:
+    """The methods of mappings that an expression needs of a variable or a path of attributes."""
+    match part:
+        case Attribute(value=value, attr=attr) if attr in _OF_MAPPINGS and dotted(value) == name:
+            yield attr
+        case Compare(left=Constant(value=str()), ops=("in" | "not in",), comparators=(held,)) if dotted(held) == name:
+            yield "__contains__"
+        case Call(args=args) if any(one.star == "**" and dotted(one.value) == name for one in args):
+            yield "keys"
 
 
 def _is_keyed(event: AssignItem, evaluator: Evaluator) -> bool:

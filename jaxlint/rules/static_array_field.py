@@ -32,7 +32,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.fixes.roles import make_leaf, unmarking_help
-from jaxlint.rules.analyses.instances.given_literals import is_given_number
+from jaxlint.rules.analyses.instances.given_literals import is_given_number, is_number_by_default
 from jaxlint.rules.analyses.rebuilding.frozen import refuses_assignment
 from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, EventRule, Problem
@@ -155,9 +155,10 @@ class StaticArrayField(ClassRule, EventRule):
             if field.is_converted:
                 continue  # after `__init__`, too
             sure = gives_array(value.value, cls, evaluator)
-            if sure is None or holds_array(declared_value(field, cls, evaluator), cls, evaluator) is not None:
+            if sure is None or _says_array(field, cls, evaluator) is not None:
                 continue  # no array, or reported at the field
-            if not sure and evaluator.promises.no_large_array(field, cls):
+            contradicts = holds_array(declared_value(field, cls, evaluator), cls, evaluator) is not None
+            if not sure and (contradicts or evaluator.promises.no_large_array(field, cls)):
                 continue  # two annotations contradict each other, or it may be an array of one element
             confidence = _confidence(sure, _crosses(cls, evaluator))
             # aux data is put right in tree_flatten, wherever the instance is made
@@ -217,21 +218,26 @@ def _declared(
     if _static_by_omission(field, cls) or _compares_itself(cls):
         return
     value = declared_value(field, cls, evaluator)
-    sure = holds_array(value, cls, evaluator)
-    for default in made_by_defaults(field):
-        if sure is None:
-            sure = gives_array(evaluator.static(default), cls, evaluator) or None
-    if sure is True and is_given_number(field, cls, evaluator):
-        return  # or a tuple of some, whatever the annotation says
-    if isinstance(plain(value), Array) and _is_assigned_numbers(field, cls, evaluator):
-        return
-    if sure is not None and _is_called(field, cls):
-        return
+    sure = _says_array(field, cls, evaluator)
     if sure is None and holds_module(value, evaluator):
         yield _module_problem(at, cls, field, make_leaf(field, cls, module, evaluator.model))
     if sure is not None:
         fix = _as_leaf(field, cls, module, evaluator)
         yield _problem(at, cls, field, "is declared static and holds an array", _confidence(sure, crosses), fix)
+
+
+def _says_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool | None:
+    """True if annotation and default say that a field holds an array, False if it may, None if code knows better."""
+    value = declared_value(field, cls, evaluator)
+    sure = holds_array(value, cls, evaluator)
+    for default in made_by_defaults(field):
+        if sure is None:
+            sure = gives_array(evaluator.static(default), cls, evaluator) or None
+    if sure is True and (is_given_number(field, cls, evaluator) or is_number_by_default(field, cls, evaluator)):
+        return None  # or a tuple of some, whatever the annotation says
+    if isinstance(plain(value), Array) and _is_assigned_numbers(field, cls, evaluator):
+        return None
+    return None if sure is not None and _is_called(field, cls) else sure
 
 
 def _is_called(field: Field, cls: PytreeClass) -> bool:

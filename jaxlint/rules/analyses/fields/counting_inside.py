@@ -22,6 +22,7 @@ from jaxlint.syntax.expressions import (
     Display,
     Expr,
     Name,
+    Span,
     Starred,
     Subscript,
     dotted,
@@ -45,6 +46,8 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
+#: How many methods that call each other are looked into.
+_FAR = 3
 #: The events in which fields get values.
 FieldEvent = Construct | Replace | AssignAttribute
 
@@ -60,6 +63,8 @@ class Counting(msgspec.Struct, frozen=True):
     changed: str = ""
     #: Whether such a call changes what it is given.
     in_place: bool = False
+    #: Which methods of what counts certainly return something else that is computed.
+    computes: Callable[[str], bool] = lambda _: False
 
 
 def ends_with_its_call(event: FieldEvent, field: str, evaluator: Evaluator) -> bool:
@@ -77,7 +82,7 @@ def ends_with_its_call(event: FieldEvent, field: str, evaluator: Evaluator) -> b
     is_of_linen = is_alone and owner is not None and evaluator.inherits(owner, "flax.linen.Module")
     if not is_of_linen and not _is_compiled(functions[-1], module, evaluator):
         return False
-    return keeps_inside(functions[-1], _counting(event, field), module, evaluator)
+    return keeps_inside(functions[-1], _counting(event, field, evaluator), module, evaluator)
 
 
 def ends_with_the_call(event: FieldEvent, field: str, evaluator: Evaluator) -> bool:
@@ -88,9 +93,10 @@ def ends_with_the_call(event: FieldEvent, field: str, evaluator: Evaluator) -> b
     callers = _callers(function, module, evaluator)
     if not callers:
         return False
-    items = _items(function, _counting(event, field), module, evaluator)
+    items = _items(function, _counting(event, field, evaluator), module, evaluator)
     in_place = isinstance(event, AssignAttribute)
-    counting = Counting(lambda call: last_name(call.func) == function.name, field, items, in_place=in_place)
+    computes = _methods_that_compute(event, field, evaluator)
+    counting = Counting(lambda call: last_name(call.func) == function.name, field, items, "", in_place, computes)
     return all(
         _is_compiled(caller, module, evaluator) and keeps_inside(caller, counting, module, evaluator)
         for caller in callers
@@ -100,21 +106,35 @@ def ends_with_the_call(event: FieldEvent, field: str, evaluator: Evaluator) -> b
 def stays_in_variable(event: FieldEvent, field: str, evaluator: Evaluator) -> bool:
     """Whether a function keeps the copy that counts in a variable of its own, and neither stores nor returns it.
 
-    Each call begins with what it is given, and counts to the same value.
+    Each call begins with what it is given, and counts to the same value. So it does where the copy is not even kept,
+    but a method of it called on the spot.
     """
-    if not isinstance(event, Replace) or event.base is None or len(event.place.functions) != 1:
+    if isinstance(event, AssignAttribute) or len(event.place.functions) != 1:
         return False
     module, function = event.place.module, event.place.functions[0]
-    base, body = dotted(event.base), evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+    body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
     at = place_of(event.call.at)
     made = [s for s in walk(body) if isinstance(s, Assign) and place_of(s.value.at) == at]
-    if base is None or "." in base or len(made) != 1 or base in bound_names(made[0]) or function.is_generator:
+    if function.is_generator or not (len(made) == 1 or _is_returned_from(at, body)):
         return False
-    counting = _counting(event, field)
+    if isinstance(event, Replace) and (event.base is None or not _is_another_variable(event.base, made)):
+        return False
+    counting = _counting(event, field, evaluator)
     names = _counting_names(body, counting)
     if any(_may_store(statement, names) for statement in walk(body)):
         return False
     return not function.return_values or keeps_inside(function, counting, module, evaluator)
+
+
+def _is_another_variable(base: Expr, made: list[Assign]) -> bool:
+    """Whether a copy is bound to another variable than the one that it is a copy of."""
+    name = dotted(base)
+    return name is not None and "." not in name and not any(name in bound_names(one) for one in made)
+
+
+def _is_returned_from(at: Span, body: Body) -> bool:
+    """Whether a `return` holds a place."""
+    return any(isinstance(s, Return) and place_of(s.at).holds(at) for s in walk(body))
 
 
 def _may_store(statement: Statement, names: Collection[str]) -> bool:
@@ -138,14 +158,43 @@ def keeps_inside(function: Function, counting: Counting, module: Module, evaluat
     names = _counting_names(body, counting)
     if len(function.return_values) == 1 and body and isinstance(body[-1], Return):
         names -= _set_back(body, counting)
-    return all(_is_computed(value, counting, names) for value in function.return_values)
+    return all(
+        _is_computed(value, counting, names) or _is_array(value, function, module, evaluator)
+        for value in function.return_values
+    )
 
 
-def _counting(event: FieldEvent, field: str) -> Counting:
+def _is_array(value: Expr, function: Function, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a function of jax.numpy computes what a function returns."""
+    if not isinstance(value, Call):
+        return False
+    name = evaluator.model.resolver.library_name(value.func, module, function.inner_scope)
+    return name.startswith("jax.numpy.")
+
+
+def _counting(event: FieldEvent, field: str, evaluator: Evaluator) -> Counting:
     """What an event counts where it stands."""
-    at = place_of(event.at)
-    changed = event.receiver_text or "" if isinstance(event, AssignAttribute) else ""
-    return Counting(lambda call: place_of(call.at).holds(at), field, changed=changed.partition(".")[0])
+    computes = _methods_that_compute(event, field, evaluator)
+    if isinstance(event, AssignAttribute):
+        changed = (event.receiver_text or "").partition(".")[0]
+        return Counting(lambda _: False, field, changed=changed, computes=computes)
+    at = place_of(event.call.at)
+    return Counting(lambda call: place_of(call.at) == at, field, computes=computes)
+
+
+def _methods_that_compute(event: FieldEvent, field: str, evaluator: Evaluator, far: int = _FAR) -> Callable[[str], bool]:
+    """Which methods of an instance certainly return nothing that holds it, but what is computed from its parts."""
+    cls = event.cls.cls if isinstance(event, Construct) else event.receiver.cls
+
+    def computes(name: str) -> bool:
+        found = cls.method(name) if far else None
+        if found is None or found[1].self_name is None:
+            return False
+        inner = _methods_that_compute(event, field, evaluator, far - 1)
+        counting = Counting(lambda _: False, field, changed=found[1].self_name, computes=inner)
+        return keeps_inside(found[1], counting, found[0].module, evaluator)
+
+    return computes
 
 
 def _callers(function: Function, module: Module, evaluator: Evaluator) -> list[Function]:
@@ -265,6 +314,7 @@ def _is_computed(value: Expr, counting: Counting, names: Collection[str]) -> boo
             if _sets(value, counting):
                 return True
             if isinstance(func, Attribute) and not _is_computed(func.value, counting, names):
-                return False  # a method may return its instance
+                if not counting.computes(func.attr):
+                    return False  # a method may return its instance
             return all(_is_computed(argument.value, counting, names) for argument in args)
     return isinstance(value, Constant)

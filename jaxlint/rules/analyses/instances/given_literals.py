@@ -65,6 +65,16 @@ def is_given_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> boo
     return any(map(_is_number, _given(field, cls, evaluator)))
 
 
+def is_number_by_default(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the constructor of a class puts a parameter into the field as it is, whose default is such a number."""
+    constructor, stored = cls.custom_init(), evaluator.calls.stored_parameters(cls)
+    parameters = () if constructor is None else constructor.parameters
+    return any(
+        parameter.default is not None and stored.get(parameter.name) == field.name and _is_number(parameter.default)
+        for parameter in parameters
+    )
+
+
 def is_given_no_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a construction or update gives the field what is no array: a number, a text, an instance of a class."""
     return any(_is_number(one.expr) or _is_object(one, evaluator) for one in _placed(field, cls, evaluator))
