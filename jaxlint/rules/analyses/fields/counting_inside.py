@@ -182,7 +182,9 @@ def _counting(event: FieldEvent, field: str, evaluator: Evaluator) -> Counting:
     return Counting(lambda call: place_of(call.at) == at, field, computes=computes)
 
 
-def _methods_that_compute(event: FieldEvent, field: str, evaluator: Evaluator, far: int = _FAR) -> Callable[[str], bool]:
+def _methods_that_compute(
+    event: FieldEvent, field: str, evaluator: Evaluator, far: int = _FAR
+) -> Callable[[str], bool]:
     """Which methods of an instance certainly return nothing that holds it, but what is computed from its parts."""
     cls = event.cls.cls if isinstance(event, Construct) else event.receiver.cls
 
