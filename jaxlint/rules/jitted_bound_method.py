@@ -343,7 +343,7 @@ def _called_in(within: cst.CSTNode, name: str, node: FunctionNode) -> list[int]:
 
 
 def _problem(at: object, compiled: str, cls: PytreeClass, attr: str, changing: Function | None) -> Problem:
-    when = "after it was assigned" if changing is None else f"after `{changing.name}` changes it"
+    when = "when that is assigned later" if changing is None else f"after `{changing.name}` changes it"
     way_out = f"pass `{attr}` as an argument"
     return Problem(
         at=at,

@@ -302,7 +302,8 @@ def _mismatched(selected: Expr, replacement: Expr) -> _Wrong | None:
         return None
     wanted = len(selected.items)
     if isinstance(replacement, Display) and len(replacement.items) != wanted:
-        what = f"selects {wanted} nodes and is given {len(replacement.items)} replacements"
+        given = len(replacement.items)
+        what = f"selects {wanted} nodes and is given {given} replacement{'' if given == 1 else 's'}"
         return _Wrong(replacement.at, what, "ValueError", "give one for each")
     if isinstance(replacement, Constant) and replacement.kind in ("int", "float", "bool"):
         outcome = f"TypeError (object of type '{replacement.kind}' has no len())"

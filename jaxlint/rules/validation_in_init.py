@@ -19,9 +19,9 @@ from jaxlint.syntax.ast_expressions import place_of
 
 #: When a check of what a leaf is like goes wrong.
 _OUTCOMES = {
-    "shape": "`jax.tree.map` to values without one raises, and `jax.vmap` may, as it takes an axis away",
-    "dtype": "`jax.tree.map` to values without one raises",
-    "length": "`jax.tree.map` to values without one raises, and `jax.vmap` may, as it takes an axis away",
+    "shape": "`jax.tree.map` to values without a shape raises, and so may `jax.vmap`, which takes an axis away",
+    "dtype": "`jax.tree.map` to values without a dtype raises",
+    "length": "`jax.tree.map` to values without a length raises, and so may `jax.vmap`, which takes an axis away",
     "value": "the first `jax.jit` raises, as a tracer has none",
     "type": "`jax.tree.map` to values of other types raises",
 }

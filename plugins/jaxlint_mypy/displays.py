@@ -27,7 +27,7 @@ from jaxlint_mypy.parameters import instance_of
 from jaxlint_mypy.statements import functions_at
 from jaxlint_mypy.types_only import TypesOnly, are_one
 
-_KEY, _MEMBER = "to be a key of a dict", "to be a member of a set"
+_KEY, _MEMBER = "a key of a dict needs a hash", "a member of a set needs a hash"
 #: What hashes what is looked for in it.
 _HASHING = {
     "builtins.dict": _KEY,

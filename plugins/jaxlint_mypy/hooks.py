@@ -366,7 +366,7 @@ class Hooks:
 
     def _function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname == "builtins.hash":
-            return partial(self._on_function, lambda ctx: self.types_only.hashed(ctx, "`hash`"))
+            return partial(self._on_function, lambda ctx: self.types_only.hashed(ctx, "`hash` fails"))
         if fullname in HASHERS:
             return partial(self._on_function, partial(self._make_hashed, HASHERS[fullname]))
         if fullname in SET_BY_NAME:

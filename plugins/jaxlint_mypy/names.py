@@ -21,9 +21,9 @@ CONTAINERS = frozenset(
 INDEXED = "jax._src.basearray._IndexUpdateRef"
 #: Constructors that hash what they are given.
 HASHERS = {
-    "builtins.set": "to be a member of a set",
-    "builtins.frozenset": "to be a member of a set",
-    "builtins.dict": "to be a key of a dict",
+    "builtins.set": "a member of a set needs a hash",
+    "builtins.frozenset": "a member of a set needs a hash",
+    "builtins.dict": "a key of a dict needs a hash",
 }
 #: Functions that are given the name of an attribute.
 SET_BY_NAME = {"builtins.setattr": "setattr", "builtins.delattr": "delete"}
@@ -34,7 +34,7 @@ COMPARING = {"__eq__": "==", "__ne__": "!="}
 #: Methods that hash what they are given: how they change the container, and how to say it.
 HASHING = {
     **{
-        f"{owner}.{method}": (how, "to be a key of a dict")
+        f"{owner}.{method}": (how, "a key of a dict needs a hash")
         for owner in ("builtins.dict", "collections.defaultdict", "collections.OrderedDict")
         for method, how in (
             ("__setitem__", "item"),
@@ -44,9 +44,9 @@ HASHING = {
             ("pop", "pop"),
         )
     },
-    "builtins.set.add": ("add", "to be a member of a set"),
-    "builtins.set.discard": ("discard", "to be a member of a set"),
-    "builtins.set.remove": ("remove", "to be a member of a set"),
+    "builtins.set.add": ("add", "a member of a set needs a hash"),
+    "builtins.set.discard": ("discard", "a member of a set needs a hash"),
+    "builtins.set.remove": ("remove", "a member of a set needs a hash"),
 }
 #: Methods that compare what they are given with what is there. What is said of `in` mypy drops.
 SEARCHING = frozenset(

@@ -201,14 +201,12 @@ class TypesOnly:
             self.tell_unhashable(ctx.api, ctx.context, how, why)
 
     def unhashable(self, typ: Type | None) -> str:
-        """Why instances of a type have no hash, as a part of a sentence; empty if they have one."""
+        """Why instances of a type have no hash, as a sentence; empty if they have one."""
         instance = instance_of(typ)
         known = self.front.class_of(instance.type) if instance is not None else None
         if known is not None and known.is_pytree and known.params is not None:
             if all(is_hashable(one) is False for one in (known, *self.front.model.subclasses(known))):
-                return (
-                    f"asks for a hash; `{known.name}` is compared by value and not frozen, so it has none (TypeError)"
-                )
+                return f"`{known.name}` is compared by value and not frozen, so it has no hash (TypeError)"
         found = self._holder(typ, "compare", "hash")
         if found is None:
             return ""
@@ -216,11 +214,11 @@ class TypesOnly:
         family = [cls, *self.front.model.subclasses(cls)]
         if not all(is_hashable(one) and hashes_fields(one) for one in family):
             return ""
-        return f"hashes the fields of `{cls.name}`, and `{array}` is an array, which has no hash (TypeError)"
+        return f"`{cls.name}` is hashed by its fields, and `{array}` is an array, which has no hash (TypeError)"
 
     def tell_unhashable(self, api: CheckerPluginInterface, at: Context, how: str, why: str) -> None:
         """Report that something is hashed that cannot be."""
-        self._tell(api, at, f"{how} {why}", codes.UNHASHABLE, _EQUALITY)
+        self._tell(api, at, f"{how}: {why}", codes.UNHASHABLE, _EQUALITY)
 
     def _holder(self, typ: Type | None, *without: str, kept: Set[str] = frozenset()) -> tuple[PytreeClass, str] | None:
         """A pytree class and a field of it that is an array, is not `kept`, and is not declared `without` something."""

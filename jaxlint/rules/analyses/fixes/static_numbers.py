@@ -31,7 +31,7 @@ def problems_of(number: StaticNumber, module: Module, evaluator: Evaluator) -> I
         at=number.at,
         message=f"field `{field.name}` of `{cls.name}` {number.what}: {consequence}; {way_out}",
         reason=reason,
-        help=f"{unmarking_help(field, cls)}: {'a' if number.is_scheduled else 'an int'} leaf makes one trace",
+        help=f"{unmarking_help(field, cls)}: then the function is compiled once",
         confidence=number.confidence,
         subject=f"{cls.module.path}::{field.owner.declaration.qualname}.{field.name}",
         fix=make_leaf(field, cls, module, evaluator.model) if need is None else None,
