@@ -23,7 +23,8 @@ def site_packages(python: str) -> list[str]:
         real = os.path.realpath(python)
         found = _folders(os.path.dirname(os.path.dirname(real)))
     if not found:
-        raise UserError(f"python = {python}: no site-packages found for it; give the environment's folder instead")
+        way_out = "it is no environment" if os.path.isdir(python) else "give the environment's folder instead"
+        raise UserError(f"python = {python}: no site-packages found for it; {way_out}")
     return [*found, *(folder for root in found for folder in _added_by_pth(root))]
 
 
