@@ -28,11 +28,19 @@ def misses_attribute(cls: PytreeClass, name: str, model: PytreeModel) -> bool:
     framework = cls.framework
     if name in _OF_OBJECTS or (framework.is_tuple and name in _OF_TUPLES):
         return False
-    if not cls.bases_known or cls.unknown_decorator or cls.field(name) is not None:
+    if not cls.bases_known or cls.unknown_decorator or _declares(cls, name):
         return False
     if framework.replace_method == name or name in framework.copying_methods:
         return False
     return not any(_may_have(c, name, model) for c in cls.mro)
+
+
+def _declares(cls: PytreeClass, name: str) -> bool:
+    """Whether a class has a field of that name, of which more is known than that `tree_flatten` reads it."""
+    field = cls.field(name)
+    if field is None or not cls.framework.flattens_itself:
+        return field is not None
+    return any(told is not None for told in (field.annotation, field.default, field.factory, field.assigned))
 
 
 def _may_have(cls: PytreeClass, name: str, model: PytreeModel) -> bool:

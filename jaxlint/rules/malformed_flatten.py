@@ -23,6 +23,7 @@ from jaxlint.rules.analyses.rebuilding.exchanged import (
 from jaxlint.rules.analyses.rebuilding.flattening import Rebuilt, Routine
 from jaxlint.rules.analyses.rebuilding.registered_pairs import registered_pairs
 from jaxlint.rules.analyses.rebuilding.returned_pair import Flaw, flaw_of_pair
+from jaxlint.rules.analyses.rebuilding.unset_reads import unset_read
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
@@ -62,8 +63,9 @@ class MalformedFlatten(ClassRule, BodyRule):
 
     `AttributeError: type object 'Grid' has no attribute 'tree_unflatten'`, when the class is registered; `TypeError:
     Grid.tree_unflatten() missing 1 required positional argument: 'children'`, `ValueError: The to_iterable function for
-    a custom PyTree node should return a (children, aux_data) tuple` or `TypeError: Grid.__init__() missing 1 required
-    positional argument: 'origin'`, in the first transformation. Nothing where attributes are exchanged or reset.
+    a custom PyTree node should return a (children, aux_data) tuple`, `AttributeError: 'Grid' object has no attribute
+    'kind'` or `TypeError: Grid.__init__() missing 1 required positional argument: 'origin'`, in the first
+    transformation. Nothing where attributes are exchanged or reset.
 
     ## Example
 
@@ -159,6 +161,10 @@ class MalformedFlatten(ClassRule, BodyRule):
             flaw = _flaw_of_method(cls, flatten[1], unflatten, evaluator)
             if flaw is not None:
                 yield _flawed(cls, f"`{names[0]}` of `{cls.name}`", flaw)
+            routines = [
+                Routine.of(FunctionSymbol(c.module, m), evaluator) for c, m in filter(None, (flatten, unflatten))
+            ]
+            yield from _unset(cls, f"`{names[0]}`", routines, evaluator)
         if unflatten is not None and "tree_unflatten" in own:
             problem = _signature(cls, unflatten[1], evaluator)
             if problem is not None:
@@ -169,6 +175,22 @@ class MalformedFlatten(ClassRule, BodyRule):
                 return
         if flatten is not None and unflatten is not None and names[0] == "tree_flatten":
             yield from _compared(cls, flatten, unflatten, evaluator)
+
+
+def _unset(cls: PytreeClass, by: str, routines: Sequence[Routine | None], evaluator: Evaluator) -> Iterator[Problem]:
+    """What the routine that takes instances apart reads of them and no method sets."""
+    first, *others = routines
+    if first is None or None in others:
+        return
+    part = unset_read(cls, first, [one for one in others if one is not None], evaluator)
+    if part is not None:
+        yield _problem(
+            cls,
+            place_of(part.at),
+            f"{by} reads `{part.attr}` of `{cls.name}`, which nothing sets: the first flattening fails"
+            f" (AttributeError); set `{part.attr}` in the constructor, or leave it out",
+            f"set `{part.attr}` wherever instances are made, or leave it out of {by}",
+        )
 
 
 def _flaw_of_method(
@@ -380,6 +402,7 @@ def _by_functions(
     cls: PytreeClass, first: Routine, second: Routine, named: str, evaluator: Evaluator
 ) -> Iterator[Problem]:
     takes, gives = (f"`{one.name}`" if one.name else "the lambda" for one in (second, first))
+    yield from _unset(cls, gives, (first, second), evaluator)
     made = made_without_arguments(cls, second.body, {named})
     if made is not None:
         yield _new_without_arguments(cls, second.name or "the lambda", *made)
