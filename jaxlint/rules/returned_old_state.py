@@ -9,12 +9,13 @@ import msgspec
 from jaxlint.cst.changes import Proposal, Rename, Rewrite
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import CodeRead, Update
+from jaxlint.infer.evaluating.events import CodeRead, Replace, Update
 from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.optimizer_states import Unkept, unkept_optimizer_states
 from jaxlint.rules.analyses.changes.part_kept import is_bound_in, keeps_only_part
 from jaxlint.rules.analyses.changes.returning import returned_variables
+from jaxlint.rules.analyses.changes.tried_steps import is_only_looked_at, is_tried
 from jaxlint.rules.analyses.changes.unused_copies import goes_on_with_original, measures
 from jaxlint.rules.analyses.changes.updates import is_copy
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
@@ -46,7 +47,8 @@ class _Made(msgspec.Struct, frozen=True):
     original: str
     at: object
     cls: PytreeClass
-    #: The call that makes it, if that is an update that is seen to be one.
+    #: The call that makes it, and the update that it is, if it is seen to be one.
+    call: Call
     update: Update | None = None
 
 
@@ -100,11 +102,12 @@ class ReturnedOldState(BodyRule):
     ## When not to use it
 
     A variable whose name begins with an underscore says that the copy is not wanted, and is not reported. Nor are
-    copies in functions that measure: that ask for the time, for compiled programs, or for NaNs. Nor is a copy
+    copies in functions that measure: that ask for the time, for compiled programs, or for NaNs. Nor is what a function
+    of yours makes only to be tried: of zeros or ones, of the first item (`break`), or for an `assert`. Nor is a copy
     of which a part is read, but for a result of the very field that goes on from what it was: the mean of a sum that
     a training step adds to. Of optimizers those are reported that keep moments or counts, such as `optax.adam`, where
     the module, or a caller that passes it, shows how the optimizer is made; there an underscore says nothing, unless
-    the old state of the optimizer is given to the next instance as well.
+    the old state of the optimizer is given to the next instance as well, or all callers only look at what is returned.
 
     ## References
 
@@ -125,7 +128,9 @@ class ReturnedOldState(BodyRule):
         if function is None:
             return
         if returned:
-            yield from map(_unkept_problem, unkept_optimizer_states(code, evaluator))
+            unkept = list(unkept_optimizer_states(code, evaluator))
+            if unkept and not is_only_looked_at(function, code.place.module, evaluator):
+                yield from map(_unkept_problem, unkept)
         reader = _Reader(
             code, evaluator, frozenset(read.id for value in returned for read in returned_variables(value))
         )
@@ -141,6 +146,8 @@ class ReturnedOldState(BodyRule):
             if made.name in used and not _keeps_part(made, code, following):
                 continue
             if is_bound_in(made.original, following):
+                continue
+            if not _is_direct(made) and is_tried(statement, made.call, made.name, made.original, code, evaluator):
                 continue
             if any(isinstance(s, Return) and any(_handed_back(s.value, made.original)) for s in following):
                 use = "is only checked or printed" if made.name in names_read(code.body) else "is never used"
@@ -181,7 +188,7 @@ class _Reader:
             receiver = plain(update.receiver)
             if isinstance(target, Name) and original not in (None, target.id) and isinstance(receiver, Instance):
                 if receiver.cls.is_pytree and is_copy(update):
-                    return _Made(target.id, original or "", target.at, receiver.cls, update)
+                    return _Made(target.id, original or "", target.at, receiver.cls, call, update)
             return None
         return self._stepped(target, call)
 
@@ -205,7 +212,7 @@ class _Reader:
             return None
         if name == target.id or held.cls is not result.cls:
             return None
-        return _Made(target.id, name, target.at, result.cls)
+        return _Made(target.id, name, target.at, result.cls, call)
 
     def older(self, made: _Made, following: tuple[Statement, ...]) -> str | None:
         """Another state of the class of the copy that is handed back next, as it was before the copy was made."""
@@ -218,6 +225,11 @@ class _Reader:
             if held is not None and held.cls is made.cls and not is_bound_in(read.id, following[:after]):
                 return read.id
         return None
+
+
+def _is_direct(made: _Made) -> bool:
+    """Whether an update is written out, and no function of the user's makes it."""
+    return made.update is not None and not (isinstance(made.update, Replace) and made.update.by is not None)
 
 
 def _keeps_part(made: _Made, code: CodeRead, following: tuple[Statement, ...]) -> bool:

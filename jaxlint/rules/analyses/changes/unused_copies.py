@@ -13,13 +13,13 @@ _MEASURING = (
     *("time.", "timeit.", "tracemalloc.", "jax.profiler.", "jax.live_arrays"),
     *("jax.debug_nans", "jax.log_compiles", "jax.checking_leaks"),
 )
-#: The method of compiled functions that tells how many programs they have made.
-_PROGRAMS = "_cache_size"
+#: The method of compiled functions that tells how many programs they have made, and what reads all variables.
+_ASKING = frozenset({"_cache_size", "locals"})
 
 
 def measures(code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether a body measures what it calls: copies that it makes may be wanted for nothing else."""
-    if _PROGRAMS in code.contents.called:
+    """Whether a body measures what it calls, or looks at all its variables: copies may be wanted for nothing else."""
+    if not _ASKING.isdisjoint(code.contents.called):
         return True
     named = evaluator.model.resolver.library_name
     return any(named(call.func, code.place.module, code.scope).startswith(_MEASURING) for call in code.calls)
