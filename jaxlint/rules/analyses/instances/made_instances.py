@@ -33,6 +33,7 @@ from jaxlint.syntax.expressions import (
     Name,
     Other,
     Span,
+    children,
     constant,
     same,
     unpacked,
@@ -47,11 +48,12 @@ from jaxlint.syntax.statements import (
     Return,
     Statement,
     bound_by,
-    parts,
     target_names,
     walk,
 )
 
+#: So many turns of a loop are looked at one by one.
+_MAX_TURNS = 8
 #: So many variables, calls and lists are looked through.
 _MAX_DEPTH = 6
 _LITERALS = frozenset({"int", "float", "str", "bool", "NoneType"})
@@ -296,6 +298,9 @@ class MadeInstances:
                 known = [column for column in columns if column is not None]
                 rows = [Display(iterable.at, "tuple", row) for row in zip(*known, strict=False)]
                 return rows if len(known) == len(args) else None
+            case Call(func=Name(id="range"), args=args):
+                numbers = [self._here(argument.value) for argument in args]
+                return _counted(iterable, [n.value for n in numbers if isinstance(n, Constant)])
         written = self._written(iterable)
         return written.items if isinstance(written, Display) and not written.has_star else None
 
@@ -392,16 +397,26 @@ def _bound_in(target: Expr, row: Expr) -> Iterator[tuple[str, Expr]]:
             yield from _bound_in(one, value)
 
 
+def _counted(call: Call, numbers: list[object]) -> list[Expr] | None:
+    """The numbers that a `range` of some literals counts, if these are few."""
+    given = [number for number in numbers if isinstance(number, int)]
+    if not 0 < len(given) == len(call.args) <= 3 or given[2:] == [0]:
+        return None
+    counted = range(*given)
+    return [constant(call.at, number) for number in counted] if len(counted) <= _MAX_TURNS else None
+
+
 def _varies(expr: Expr, varying: set[str]) -> bool:
     """Whether an expression is a variable of a comprehension, that in a string, or a number added to it."""
     match expr:
         case Name(id=name):
             return name in varying
-        case Other(kind="JoinedStr"):
-            return any(isinstance(part, Name) and part.id in varying for part in parts(expr))
-        case Binary(op="+" | "-" | "*", left=left, right=right):
+        case Other(kind="JoinedStr" | "FormattedValue"):
+            return any(_varies(part, varying) for part in children(expr))
+        case Binary(op="+" | "-" | "*" as op, left=left, right=right):
             sides = (left, right)
-            return any(_varies(s, varying) for s in sides) and any(isinstance(s, Constant) for s in sides)
+            constants = [s.value for s in sides if isinstance(s, Constant)]
+            return any(_varies(s, varying) for s in sides) and bool(constants) and (op != "*" or all(constants))
     return False
 
 
