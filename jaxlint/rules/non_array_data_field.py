@@ -21,6 +21,7 @@ from jaxlint.rules.analyses.fields.functions_held import is_function
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fixes.roles import make_static, marking_help
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving, is_given
+from jaxlint.rules.analyses.instances.taken_by_filters import leaves_behind
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Conditional, Expr, Name
@@ -99,7 +100,8 @@ class NonArrayDataField(ClassRule, EventRule):
     ## When not to use it
 
     Classes that are not seen to go into a transformation, such as bundles of functions and settings, are not reported,
-    nor is what a script or a test puts into its own instances, if others transform those of the class. If all
+    nor is what a script or a test puts into its own instances, if others transform those of the class. An instance that
+    its maker gives only to what filters (`eqx.filter_jit`), or of which parts are read, is left alone. If all
     instances that go in hold something else in the field, suppress the finding.
 
     ## References
@@ -188,6 +190,8 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
         return
     for argument, field in given:
         if not is_kept(field.name, cls) or _others_hold_pytrees(field, event, evaluator):
+            continue
+        if leaves_behind(event, field.name, evaluator):
             continue
         here = field.owner.module is event.place.module
         what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else FUNCTION
