@@ -21,7 +21,19 @@ from jaxlint.rules.analyses.instances.passed import calls_of
 from jaxlint.rules.analyses.instances.sharing import sharing_at
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, Subscript, children, dotted
-from jaxlint.syntax.statements import Assign, Body, Do, Return, Statement, all_parts, bound_once, parts, target_names
+from jaxlint.syntax.names_read import names_read
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    Delete,
+    Do,
+    Return,
+    Statement,
+    all_parts,
+    bound_once,
+    parts,
+    target_names,
+)
 
 _COPIES = frozenset({"copy.copy"})
 
@@ -95,7 +107,7 @@ class AliasedContainer(BodyRule):
     ## When not to use it
 
     What is changed before the original is read for the last time is reported; what nobody reads afterwards is not, nor
-    is a dict of which other keys are read.
+    is a dict of which other keys are read, nor what is put in and taken out again before.
 
     ## References
 
@@ -120,10 +132,13 @@ class AliasedContainer(BodyRule):
             return
         yield from _taken_from_copies(taken, copies, code, evaluator)
         slots = {id(at): slot for s in code.statements for at, slot in (*changed_by(s), *_taken_out(s))}
+        undone = _undone(code.body, copies)
         for event in changes:
             slot = slots.get(id(event.at))
             copied = None if slot is None else copies.get(slot.root)
             if slot is None or copied is None or slot.path[:1] != (event.field,) or event.field in copied.given:
+                continue
+            if id(event.at) in undone:
                 continue
             by = _read_by(copied.original, slot.path[:2], event.at, code, evaluator)
             if by is not None:
@@ -200,6 +215,37 @@ def _taken_out(statement: Statement) -> Iterator[tuple[object, Slot]]:
             slot = slot_of(held) if method in GIVING else None
             if slot is not None:
                 yield call.at, slot.below(ANY_ITEM)
+
+
+def _undone(body: Body, copies: Mapping[str, _Copy]) -> set[int]:
+    """What a body puts under a key of what copies hold and takes out of there again, before the original is read."""
+    found: set[int] = set()
+    for index, statement in enumerate(body):
+        for at, slot in changed_by(statement) if isinstance(statement, Assign) else ():
+            if slot.root not in copies or slot.path[-1] == ANY_ITEM or not slot.path[-1].startswith("["):
+                continue
+            original = copies[slot.root].original
+            for later in body[index + 1 :]:
+                out = next((place for place, other in _removed(later) if other == slot), None)
+                if out is not None:
+                    found |= {id(at), id(out)}
+                if out is not None or original.partition(".")[0] in names_read((later,)):
+                    break
+    return found
+
+
+def _removed(statement: Statement) -> Iterator[tuple[object, Slot]]:
+    """The items that a statement takes out of containers: `del held["a"]`, `held.pop("a")`."""
+    match statement:
+        case Delete():
+            yield from changed_by(statement)
+        case (
+            Do(value=Call(func=Attribute(value=held, attr="pop"), args=(key, *_)) as call)
+            | Assign(value=Call(func=Attribute(value=held, attr="pop"), args=(key, *_)) as call)
+        ):
+            slot = slot_of(Subscript(call.at, held, key.value))
+            if slot is not None:
+                yield call.at, slot
 
 
 def _is_changed(held: Value, how: str) -> bool:
