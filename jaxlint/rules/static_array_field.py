@@ -108,7 +108,7 @@ class StaticArrayField(ClassRule, EventRule):
     `Float[Array, ""]` or `jnp.max(x)`, nothing is reported. If the field must stay static, hold a hashable value
     instead: a tuple, `bytes`, or a wrapper class with `__eq__` and `__hash__`. A class without array leaves, such as a
     bundle of constants, may be meant for the host alone: unless it is seen to go into a transformation, its fields are
-    reported with low confidence only.
+    reported with low confidence only. An instance that stands in the place of a function is not reported then.
 
     ## References
 
@@ -161,12 +161,28 @@ class StaticArrayField(ClassRule, EventRule):
             if not sure and (contradicts or evaluator.promises.no_large_array(field, cls)):
                 continue  # two annotations contradict each other, or it may be an array of one element
             confidence = _confidence(sure, _crosses(cls, evaluator))
+            if _can_be_called(value.value) and not _may_cross_from(event.place.module, cls, evaluator):
+                continue  # it stands in the place of a function, in settings that go nowhere
             # aux data is put right in tree_flatten, wherever the instance is made
             flattens = any(cls.method(name) is not None for name in ("tree_flatten", "tree_flatten_with_keys"))
             in_flatten = flattens and field.owner.module is event.place.module
             fix = _as_leaf(field, cls, event.place.module, evaluator)
             at = field.at if in_flatten else value.at
             yield _problem(at, cls, field, "is static and is given an array", confidence, fix)
+
+
+def _may_cross_from(module: Module, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether instances go into a transformation, as is seen, which has to do with what a module makes."""
+    index = evaluator.model.project_index
+    traced = [found for one in evaluator.model.family(cls) if (found := evaluator.traced.of(one)) is not None]
+    sending = {*(one.home for one in traced), *index.sending.get(cls.symbol.key, ())} - {"", module.path}
+    return bool(traced) and not (bool(sending) and index.imports.are_apart(module.path, sending))
+
+
+def _can_be_called(value: Value) -> bool:
+    """Whether a value is an instance that stands in the place of a function."""
+    held = plain(value)
+    return isinstance(held, Instance) and held.cls.method("__call__") is not None
 
 
 def _crosses(cls: PytreeClass, evaluator: Evaluator) -> Confidence:
