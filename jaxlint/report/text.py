@@ -10,7 +10,7 @@ from typing import TextIO
 
 import msgspec
 
-from jaxlint.finding import Finding, Severity
+from jaxlint.finding import Applicability, Finding, Severity
 from jaxlint.report.base import Report, message, notes, url
 from jaxlint.syntax.paths import shown_path
 from jaxlint.syntax.source import Source, Unreadable
@@ -21,6 +21,7 @@ Line = list[tuple[str, str]]
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _FRAME = "bold blue"
 _CONTEXT = 2
+_UNSAFE = "`--fix --unsafe-fixes` fixes this, and may change what the program does"
 #: A range of more rows is shown without its middle; a longer line without its far ends (in code points).
 _MOST_ROWS = 9
 _MOST_COLUMNS = 160
@@ -78,10 +79,11 @@ def summary_lines(report: Report) -> Iterator[str]:
     fixable = sum(map(report.is_fixable, report.findings))
     every = Report(report.findings, unsafe_fixes=True)
     more = sum(map(every.is_fixable, report.findings)) - fixable
+    hidden = f"{more} unsafe fix{'es' * (more != 1)} available with `--fix --unsafe-fixes`"
     if fixable:
-        yield f"[*] {fixable} fixable with `--fix`" + (f"; {more} more with `--fix --unsafe-fixes`." if more else ".")
+        yield f"[*] {fixable} fixable with `--fix`" + (f" ({hidden})." if more else ".")
     elif more:
-        yield f"{more} fixable with `--fix --unsafe-fixes`."
+        yield f"{hidden}."
 
 
 def summary_line(findings: Iterable[Finding]) -> str:
@@ -111,7 +113,8 @@ def full_lines(report: Report) -> Iterator[Line]:
         yield [(f"{margin}--> ", _FRAME), (_place(finding), "")]
         if frame:
             yield from frame.lines(margin, STYLES[finding.severity])
-        for title, text in notes(finding):
+        unsafe = finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+        for title, text in (*notes(finding), *([("note", _UNSAFE)] if unsafe else [])):
             yield [(f"{margin} = ", _FRAME), (f"{title}: ", "bold"), (clean(text), "")]
         yield []
 

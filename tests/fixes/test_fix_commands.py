@@ -43,14 +43,14 @@ def test_fix_writes_what_is_safe(project: Path, capsys: pytest.CaptureFixture[st
     code, out, err = run(capsys, "--fix", "--show-fixes")
     assert (project / "a.py").read_text() == SAFE
     assert code == 1
-    assert out.splitlines()[-2:] == ["Found 2 errors (1 fixed, 1 remaining).", "1 fixable with `--fix --unsafe-fixes`."]
+    assert out.splitlines()[-2:] == ["Found 2 errors (1 fixed, 1 remaining).", "1 unsafe fix available with `--fix --unsafe-fixes`."]
     assert err.splitlines() == ["Fixed 1 error:", "- a.py:", "    1 x JAX401 (frozen-assignment)"]
     assert run(capsys, "--fix", "-q") == (1, out.splitlines()[0] + "\n", "")
     assert (project / "a.py").read_text() == SAFE
 
 
 def test_unsafe_fixes(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys)[1].splitlines()[-1] == "[*] 1 fixable with `--fix`; 1 more with `--fix --unsafe-fixes`."
+    assert run(capsys)[1].splitlines()[-1] == "[*] 1 fixable with `--fix` (1 unsafe fix available with `--fix --unsafe-fixes`)."
     assert run(capsys, "--fix", "--unsafe-fixes") == (0, "Found 2 errors (2 fixed, 0 remaining).\n", "")
     assert (project / "a.py").read_text() == ALL
     assert run(capsys, "--fix", "--unsafe-fixes") == (0, "All checks passed!\n", "")
@@ -61,7 +61,7 @@ def test_what_callers_alone_tell_is_unsafe(project: Path, capsys: pytest.Capture
         "def move(state):\n    state.step = 1\n    return state\n\n\ndef f(state: State):\n    return move(state)\n"
     )
     (project / "a.py").write_text(HEADER + helper)
-    assert run(capsys, "--fix")[1].splitlines()[-1] == "1 fixable with `--fix --unsafe-fixes`."
+    assert run(capsys, "--fix")[1].splitlines()[-1] == "1 unsafe fix available with `--fix --unsafe-fixes`."
     assert (project / "a.py").read_text() == HEADER + helper
     assert run(capsys, "--fix", "--unsafe-fixes")[0] == 0
     assert "state = state.replace(step=1)" in (project / "a.py").read_text()
@@ -104,7 +104,7 @@ def test_configuration_decides(project: Path, capsys: pytest.CaptureFixture[str]
     assert run(capsys)[0] == 1
     assert (project / "a.py").read_text() == TEXT.replace("    state.replace", "    state = state.replace")
     config.write_text('extend-unsafe-fixes = ["JAX4"]\n')
-    assert run(capsys, "--fix")[1].splitlines()[-1] == "1 fixable with `--fix --unsafe-fixes`."
+    assert run(capsys, "--fix")[1].splitlines()[-1] == "1 unsafe fix available with `--fix --unsafe-fixes`."
     config.write_text('fixable = ["JAX002"]\n')
     assert run(capsys, "--fix", "--unsafe-fixes")[1].splitlines()[-1] == "Found 1 error."
     config.write_text("fix = true\nunsafe-fixes = true\n")
@@ -439,7 +439,7 @@ def test_what_is_offered_is_done(project: Path, capsys: pytest.CaptureFixture[st
     assert [(line.split(":")[1], "[*]" in line) for line in lines if line.startswith("a.py")] == [
         *(("12", True), ("13", False), ("19", True), ("20", False), ("24", True), ("25", True), ("30", False))
     ]
-    assert lines[-1] == "[*] 4 fixable with `--fix`; 2 more with `--fix --unsafe-fixes`."
+    assert lines[-1] == "[*] 4 fixable with `--fix` (2 unsafe fixes available with `--fix --unsafe-fixes`)."
     _, out, err = run(capsys, "--fix")
     assert (out.splitlines()[-2], err) == ("Found 7 errors (4 fixed, 3 remaining).", "")
     text = (project / "a.py").read_text()

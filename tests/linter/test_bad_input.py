@@ -117,7 +117,7 @@ def test_unreadable_text_on_the_command_line(tmp_path: Path) -> None:
         ["null.py:1:5:", "JAX001"],
         ["syntax.py:1:5:", "JAX001"],
     ]
-    assert lines[3:] == ["Found 3 errors.", "1 fixable with `--fix --unsafe-fixes`."]
+    assert lines[3:] == ["Found 3 errors.", "1 unsafe fix available with `--fix --unsafe-fixes`."]
     assert done.stderr == ""
 
 
@@ -325,7 +325,7 @@ def test_deep_on_the_command_line(tmp_path: Path) -> None:
             "deep.py:13:5: JAX401",
             "good.py:10:5: JAX401",
             "Found 4",
-            "2 fixable",
+            "2 unsafe",
         ]
         assert done.stderr == ""
 
@@ -464,7 +464,7 @@ def test_without_permission() -> None:
     assert [line.split(" ")[:2] for line in lines if "JAX001" not in line] == [
         ["good.py:10:5:", "JAX401"],
         ["Found", "3"],
-        ["1", "fixable"],
+        ["1", "unsafe"],
     ]
     assert done.stderr == ""
 
