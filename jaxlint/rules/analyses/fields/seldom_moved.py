@@ -9,6 +9,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.rules.analyses.fields.counting_inside import FieldEvent
+from jaxlint.rules.analyses.fields.swept import runs_a_loop
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -81,11 +82,16 @@ def tries_again(at: object, field: str, body: Body) -> bool:
 
 
 def is_stage(event: FieldEvent, evaluator: Evaluator) -> bool:
-    """Whether the loop around an event has another loop for each number that it goes through."""
+    """Whether the loop around an event has another loop for each number that it goes through, itself or in a call."""
     module, functions = event.place.module, event.place.functions
     body = evaluator.calls.body_of(FunctionSymbol(module, functions[0])) if functions else None
     loops = _loops_around(place_of(event.at), body or ())
-    return bool(loops) and any(isinstance(s, (For, While)) for s in walk(loops[-1].body, nested=False))
+    if not loops:
+        return False
+    calls = (part for part in all_parts(loops[-1].body, nested=False) if isinstance(part, Call))
+    return any(isinstance(s, (For, While)) for s in walk(loops[-1].body, nested=False)) or any(
+        runs_a_loop(call, module, event.place.scope, evaluator) for call in calls
+    )
 
 
 def _is_far(value: Expr | None) -> bool:

@@ -54,8 +54,8 @@ def _fed_back(
 ) -> Iterator[Construct | Replace]:
     """What a loop makes and gives to a call beside, or as, the variable to which the result is bound.
 
-    What an inner loop calls again and again with the same instance is worth its compilation, unless that goes through
-    all epochs: then it is trained on while the value changes.
+    What an inner loop calls again and again with the same instance is worth its compilation, in a function that is
+    called as well, unless that goes through all epochs: then it is trained on while the value changes.
     """
     assigned = [s for s in _once_a_turn(loop.body) if isinstance(s, Assign) and isinstance(s.value, Call)]
     held = defaultdict[str, list[Construct | Replace]](list)
@@ -74,11 +74,22 @@ def _fed_back(
         taken += [call.func.value] if isinstance(call.func, Attribute) else []
         is_beside = any(isinstance(value, Name) and value.id in bound for value in taken)
         for value in taken:
+            if not is_counted and runs_a_loop(call, code.place.module, code.scope, evaluator):
+                continue
             events = held[value.id] if isinstance(value, Name) else [made[id(value)]] if id(value) in made else []
             for event in events:
                 if event.call is not call and (is_beside or _goes_on(event, bound, assigned)):
                     found[id(event)] = event
     yield from found.values()
+
+
+def runs_a_loop(call: Call, module: Module, scope: str, evaluator: Evaluator) -> bool:
+    """Whether a call is of a function of the project that runs a loop on the host."""
+    symbol = evaluator.model.resolver.resolve(call.func, module, scope)
+    if not isinstance(symbol, FunctionSymbol) or evaluator.calls.transformed.of(symbol.declaration, symbol.module):
+        return False
+    body = evaluator.calls.body_of(symbol) or ()
+    return any(isinstance(s, (For, While)) for s in walk(body, nested=False))
 
 
 def _trained_on(loop: For, assigned: Sequence[Assign], made: dict[int, Construct | Replace]) -> Iterator[Replace]:
