@@ -43,14 +43,20 @@ def test_fix_writes_what_is_safe(project: Path, capsys: pytest.CaptureFixture[st
     code, out, err = run(capsys, "--fix", "--show-fixes")
     assert (project / "a.py").read_text() == SAFE
     assert code == 1
-    assert out.splitlines()[-2:] == ["Found 2 errors (1 fixed, 1 remaining).", "1 unsafe fix available with `--fix --unsafe-fixes`."]
+    assert out.splitlines()[-2:] == [
+        "Found 2 errors (1 fixed, 1 remaining).",
+        "1 unsafe fix available with `--fix --unsafe-fixes`.",
+    ]
     assert err.splitlines() == ["Fixed 1 error:", "- a.py:", "    1 x JAX401 (frozen-assignment)"]
     assert run(capsys, "--fix", "-q") == (1, out.splitlines()[0] + "\n", "")
     assert (project / "a.py").read_text() == SAFE
 
 
 def test_unsafe_fixes(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys)[1].splitlines()[-1] == "[*] 1 fixable with `--fix` (1 unsafe fix available with `--fix --unsafe-fixes`)."
+    assert (
+        run(capsys)[1].splitlines()[-1]
+        == "[*] 1 fixable with `--fix` (1 unsafe fix available with `--fix --unsafe-fixes`)."
+    )
     assert run(capsys, "--fix", "--unsafe-fixes") == (0, "Found 2 errors (2 fixed, 0 remaining).\n", "")
     assert (project / "a.py").read_text() == ALL
     assert run(capsys, "--fix", "--unsafe-fixes") == (0, "All checks passed!\n", "")
