@@ -87,8 +87,8 @@ class DerivedField(EventRule):
 
     ## Frameworks
 
-    All. Where an update calls the constructor, a leaf that this computes is computed again; one that a classmethod has
-    computed is not, nor one that `__post_init__` computes where it is None.
+    All. An update calls the constructor in many frameworks. A leaf that the constructor computes is then computed
+    again. A leaf that a classmethod has computed is not, nor one that `__post_init__` computes only where it is None.
 
     ## Fix safety
 
@@ -96,9 +96,9 @@ class DerivedField(EventRule):
 
     ## When not to use it
 
-    A leaf that only begins as a function of the other (a running mean, a target network) may go its own way, and one
-    that is computed of an item is left alone, as an update may change the other items. What the constructor does not
-    compute, but some classmethod does, is reported with low confidence for that.
+    A leaf that only begins as a function of the other (a running mean, a target network) may go its own way. It is left
+    to itself, too, if it is computed from one item of the other, as an update may change the other items. What only a
+    classmethod computes may be meant to begin like that, and is reported with low confidence.
 
     ## References
 

@@ -74,10 +74,10 @@ class RepeatedInit(ClassRule, BodyRule):
 
     ## Fix safety
 
-    `tree_unflatten` makes the instance with `object.__new__(cls)` and sets its attributes, where `tree_flatten` gives
-    all that the constructor sets. A `__post_init__` becomes a classmethod, `make`, which takes the fields, computes and
-    returns an instance, and the module calls it instead of the class; there is no such fix where the class has
-    subclasses or classmethods, or another module speaks of it. The fixes are unsafe.
+    `tree_unflatten` is rewritten: it makes the instance with `object.__new__(cls)` and sets its attributes. That is
+    done where `tree_flatten` gives all that the constructor sets. `__post_init__` becomes a classmethod `make`, which
+    takes the fields, computes and returns an instance, and the module calls that instead of the class. There is no such
+    fix where the class has subclasses or classmethods, or another module mentions it. The fixes are unsafe.
 
     ## When not to use it
 

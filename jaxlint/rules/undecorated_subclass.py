@@ -83,18 +83,18 @@ class UndecoratedSubclass(ClassRule):
 
     ## Fix safety
 
-    The decorators of the base class are put above the class, too, with the imports that they need, or in the place of
-    `@dataclasses.dataclass`, which a class without fields of its own is not given: it would compare instances anew.
-    penzai's decorator comes with `has_implicitly_inherited_fields=True`. The fix is unsafe: what was no pytree becomes
-    one.
+    The decorators of the base class are put above the class, with the imports that they need, or in the place of its
+    `@dataclasses.dataclass`. A class without fields of its own is not made a dataclass, which would change how its
+    instances compare. penzai's decorator comes with `has_implicitly_inherited_fields=True`. The fix is unsafe: what was
+    no pytree becomes one.
 
     ## When not to use it
 
     Nothing is reported for classes that look abstract (abstract methods, `ABC`, `Protocol`, a name with `Abstract`,
     `Base` or `Mixin`), or that are only inherited from, or that something else may register: an `__init_subclass__`, a
     metaclass, an unknown decorator or base class, a call in a loop or in a function. A subclass that is never given to
-    JAX can do without the decorator: with low confidence only is one reported whose base needs no array for a leaf,
-    unless an instance is seen to go into a transformation or most other subclasses are registered.
+    JAX can do without the decorator. So if the base class need not hold arrays, the confidence is low, unless an
+    instance is seen to go into a transformation or most other subclasses are registered.
 
     ## References
 
