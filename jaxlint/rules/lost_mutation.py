@@ -123,9 +123,10 @@ class LostMutation(BodyRule):
     * attributes that are made once (`if self.grid is None`, `if key not in self.table`), or that only the compiled
       method and what it calls make and use.
 
-    What is used in the same function is reported all the same if it is counted up, added to, or an attribute that its
-    own method updates, and a caller needs it: one that gives the function the same object in each turn of a loop,
-    does not change that otherwise, and then reads that, or what is changed with it.
+    What is used in the same function is reported all the same in three cases: it is counted up, a method updates its
+    own attribute, or something is added to an attribute that a caller needs. Such a caller gives the function the same
+    object in each turn of a loop, does not change it otherwise, and then reads the attribute, or one that is changed
+    with it.
 
     ## References
 

@@ -94,7 +94,7 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
 
     * outside of loops, a field whose name says that it goes up rarely (`depth`, `version`), or that changes by an
       argument (`z=self.z + dz`), unless a compiled function is seen to change it;
-    * an update that makes a tuple or list longer as well;
+    * outside of loops, an update that makes a tuple or list longer as well;
     * what a loop counts and only returns, and trials in a comprehension;
     * what repeats (`i % 2`, `i // 10`), and what the same function sets back (`if count == every: count = 0`).
 
