@@ -235,7 +235,9 @@ class ClassBuilder(ClassMembers):
         """Whether assignment is refused, and for which names (None: all)."""
         if "__setattr__" in self.declaration.methods:
             return None, None
-        if any("__setattr__" in c.symbol.declaration.methods for c in ancestors_of(self.parents)):
+        if f"{self.declaration.name}.__setattr__" in self.module.outline.attributes_set:
+            return None, None
+        if any(_sets_itself(c) for c in ancestors_of(self.parents)):
             return None, None
         if framework is JAX_DATACLASSES and self._switches_mutability():
             return None, None
@@ -294,3 +296,8 @@ class ClassBuilder(ClassMembers):
 def _hides_bodies(module: Module) -> bool:
     """Whether a module is a stub of others', which need not say what classes do to their subclasses."""
     return module.path.endswith(".pyi") and not is_stub(module)
+
+
+def _sets_itself(cls: PytreeClass) -> bool:
+    """Whether a class has a `__setattr__` of its own, in its body or put on it afterwards."""
+    return "__setattr__" in cls.symbol.declaration.methods or "__setattr__" in cls.attributes_given

@@ -8,7 +8,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import BY_BASE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.syntax.expressions import Call, Constant, Subscript, dotted
+from jaxlint.syntax.expressions import Subscript
 
 #: What gives instances attributes that no class declares.
 _ANY_ATTRIBUTE = ("__getattr__", "__getattribute__")
@@ -52,7 +52,7 @@ def _may_have(cls: PytreeClass, name: str, model: PytreeModel) -> bool:
         return True
     if cls.is_mapping is not False and may_give(_MAPPING, name):
         return True
-    if f"{cls.name}.{name}" in outline.attributes_set or any(_sets(call, name) for call in outline.module_calls):
+    if name in cls.attributes_given:
         return True
     scope = outline.scopes.get(declaration.qualname)
     wanted = (name,) if name.startswith("__") else (name, *_ANY_ATTRIBUTE)  # operators are not asked of `__getattr__`
@@ -72,9 +72,3 @@ def _gives(base: Symbol, name: str) -> bool:
     if not isinstance(base, External):
         return True
     return base.name not in BY_BASE and may_give(base.name, name)
-
-
-def _sets(call: Call, name: str) -> bool:
-    """Whether a call is `setattr(cls, "name", ...)`."""
-    given = call.positional[1] if len(call.positional) > 1 else None
-    return dotted(call.func) == "setattr" and isinstance(given, Constant) and given.value == name

@@ -15,8 +15,10 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Framework, LeafOrder, Role, Unflatten
 from jaxlint.symbols.outline import ClassAssignment, Function, Parameter, SelfAssignment
-from jaxlint.syntax.expressions import Constant, Expr, Span, dotted
+from jaxlint.syntax.expressions import Constant, Expr, Name, Span, dotted
 
+#: What makes an instance.
+_CONSTRUCTING = frozenset({"__init__", "__new__"})
 #: Decorators of methods that subclasses are to define.
 _ABSTRACT = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
 
@@ -355,12 +357,23 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
         """Whether the framework's own `replace` is what instances have, and not a method of the user's."""
         name = self.framework.replace_method
         for cls in self.mro:
+            if name in cls.attributes_given:
+                return False
             forbidden = self.framework.register_keyword and cls.params is not None
             if self.framework.replace_overwrites and (cls.registered or forbidden):
                 return True
             if name in cls.symbol.declaration.methods:
                 return False
         return name is not None
+
+    @cached_property
+    def attributes_given(self) -> frozenset[str]:
+        """What the module puts on the class once it is made: `Cls.replace = ...`, `setattr(Cls, "replace", ...)`."""
+        outline, prefix = self.module.outline, f"{self.name}."
+        names = {path.removeprefix(prefix) for path in outline.attributes_set if path.startswith(prefix)}
+        calls = (c.positional for c in outline.module_calls if isinstance(c.func, Name) and c.func.id == "setattr")
+        given = (g[1] for g in calls if len(g) > 1)
+        return frozenset(names).union(g.value for g in given if isinstance(g, Constant) and g.kind == "str")
 
     @property
     def leaves(self) -> tuple[Field, ...] | None:
@@ -401,6 +414,8 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
 
     def constructor(self) -> tuple[Parameter, ...] | None:
         """The constructor's parameters without `self`, or None if they cannot be determined."""
+        if any(not _CONSTRUCTING.isdisjoint(cls.attributes_given) for cls in self.mro):
+            return None
         maker = self._init_owner()
         if maker is None:
             certain = self.bases_known and not self.base_constructs and not self.unknown_decorator

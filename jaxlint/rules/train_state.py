@@ -152,6 +152,8 @@ def _is_flax_method(event: CallMethod) -> bool:
     """Whether flax's own method is called, whatever visible subclass the receiver is of."""
     receiver = event.receiver
     family = event.place.family(receiver)
+    if any(event.name in one.attributes_given for cls in family for one in cls.mro):
+        return False
     found = [cls.method(event.name) for cls in family]
     return all(f is not None and is_stub(f[0].module) for f in found)
 
