@@ -19,6 +19,7 @@ from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TRAIN_STATE, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.analyses.changes.renewed import decorated, renewed_by
 from jaxlint.rules.analyses.changes.returning import returning
+from jaxlint.rules.analyses.changes.tried_steps import is_carried, is_kept_the_same
 from jaxlint.rules.analyses.changes.updates import array_copy, is_refused, only_measures, puts_back
 from jaxlint.rules.analyses.fixes.rebinding import is_own_variable
 from jaxlint.rules.base import BodyRule, EventRule, Problem
@@ -26,7 +27,6 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same
 from jaxlint.syntax.statements import (
     Assert,
-    Assign,
     Body,
     Do,
     For,
@@ -35,7 +35,6 @@ from jaxlint.syntax.statements import (
     While,
     all_parts,
     own_parts,
-    parts,
     target_names,
     walk,
 )
@@ -136,9 +135,9 @@ class DiscardedUpdate(EventRule, BodyRule):
     Write `_ = state.replace(…)` if the result is not wanted; that is not reported. Nor is
 
     * code that expects an error (`pytest.raises`), and the last expression of a cell in a script of `# %%` cells;
-    * a test that sees that an update works or that the original stays, a benchmark, and a call that only compiles a
-      function, unless something else is made of the original afterwards (or a loop does it and the original is
-      returned);
+    * a test that sees that an update works or that the original stays (`assert before.x is state.x`), a benchmark, and
+      a call that only compiles a function, unless something else is made of the original afterwards (or a loop does it
+      and the original is returned);
     * a method of your own that does more, such as to raise an error, unless the copy is made with an argument;
     * `jax.tree.map` of several trees in a `try` statement, which fails where they differ, or of a function that makes
       one number of two leaves.
@@ -322,10 +321,12 @@ def _is_tried(update: Update, evaluator: Evaluator) -> bool:
     body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function))
     if body is None:
         return False
-    if _is_carried(base, update, body):
+    if is_carried(base, update, body):
         return False
     end = place_of(update.call.at).end_row
     later = [s for s in walk(body) if s.at.lineno > end]
+    if is_kept_the_same(base, update, body, later):
+        return True
     for statement in later:
         if not isinstance(statement, (Do, Assert)) and any(dotted(part) == base for part in own_parts(statement)):
             return False
@@ -333,19 +334,6 @@ def _is_tried(update: Update, evaluator: Evaluator) -> bool:
         return True
     clocks = [s for s in walk(body) if _reads_clock(s, update, evaluator)]
     return len(clocks) > 1 and any(s is clocks[-1] for s in later)
-
-
-def _is_carried(base: str, update: Update, body: Body) -> bool:
-    """Whether a loop around an update gives a variable something made of it in each turn: it goes on with the copy."""
-    row = place_of(update.call.at).row
-    around = (s for s in walk(body) if isinstance(s, (For, While)) and s.at.lineno < row <= s.at.end_lineno)
-    outermost = next(around, None)
-    given = (s for s in walk(outermost.body if outermost is not None else ()) if isinstance(s, Assign))
-    return any(
-        any(base in target_names(target) for target in one.targets)
-        and any(dotted(part) == base for part in parts(one.value))
-        for one in given
-    )
 
 
 def _compiles_first(update: Update, evaluator: Evaluator) -> bool:
@@ -451,7 +439,7 @@ def _way_out(event: Discard, base: str | None, evaluator: Evaluator) -> str:
     function = update.place.function
     if function is not None and not function.return_values and any(p.name == base for p in function.parameters):
         body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function)) or ()
-        if not _is_carried(base, update, body):
+        if not is_carried(base, update, body):
             return "return the result and let the caller rebind it"
     direct = update.base is not None and dotted(update.base) == base and not update.function.startswith("select.")
     return f"write `{base} = {_call_text(update)}`" if direct else f"assign the result to `{base}`"

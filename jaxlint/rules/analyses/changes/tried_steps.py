@@ -1,20 +1,22 @@
-"""Steps that are made to see that they work, or to compile them, and not to go on from."""
+"""Steps and updates that are made to see that they work, or to compile them, and not to go on from."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import CodeRead, Cross
+from jaxlint.infer.evaluating.events import CodeRead, Cross, Update
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, DictDisplay, Display, Expr
+from jaxlint.syntax.expressions import Call, DictDisplay, Display, Expr, dotted
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Assert,
+    Assign,
+    Body,
     Break,
     For,
     Statement,
@@ -22,6 +24,8 @@ from jaxlint.syntax.statements import (
     assigned_names,
     bound_once,
     looked_up,
+    parts,
+    target_names,
     walk,
 )
 
@@ -58,6 +62,32 @@ def is_tried(statement: Statement, call: Call, name: str, original: str, code: C
     if is_read:
         return all(isinstance(s, Assert) for s in walk(code.body) if name in names_read((s,)))
     return any(original in names_read((s,)) and place_of(s.at) > place_of(statement.at) for s in asserts)
+
+
+def is_kept_the_same(base: str, update: Update, body: Body, later: Sequence[Statement]) -> bool:
+    """Whether an `assert` behind an update holds the original against what was taken of it before."""
+    row = place_of(update.call.at).row
+    before = (s for s in walk(body) if isinstance(s, Assign) and s.at.lineno < row)
+    taken = {name for s in before if _reads(base, s.value) for target in s.targets for name in target_names(target)}
+    tests = [s.test for s in later if isinstance(s, Assert)]
+    return any(_reads(base, test) and any(_reads(name, test) for name in taken - {base}) for test in tests)
+
+
+def _reads(path: str, expr: Expr) -> bool:
+    return any(dotted(part) == path for part in parts(expr))
+
+
+def is_carried(base: str, update: Update, body: Body) -> bool:
+    """Whether a loop around an update gives a variable something made of it in each turn: it goes on with the copy."""
+    row = place_of(update.call.at).row
+    around = (s for s in walk(body) if isinstance(s, (For, While)) and s.at.lineno < row <= s.at.end_lineno)
+    outermost = next(around, None)
+    given = (s for s in walk(outermost.body if outermost is not None else ()) if isinstance(s, Assign))
+    return any(
+        any(base in target_names(target) for target in one.targets)
+        and any(dotted(part) == base for part in parts(one.value))
+        for one in given
+    )
 
 
 def _is_blank(expr: Expr, bound: Mapping[str, Expr], code: CodeRead, evaluator: Evaluator) -> bool:
