@@ -13,7 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Collection, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 
 import msgspec
 
@@ -28,6 +28,8 @@ from jaxlint.syntax.paths import project_root, shown_path
 #: Before a record: its digest, and how many bytes it has.
 _CHECKSUM, _LENGTH = 16, 8
 _FOLDER = ".jaxlint_cache"
+#: The code of jaxlint.
+_CODE = os.path.dirname(os.path.dirname(__file__))
 _PACK = ".pack"
 _TAG_FILE = "CACHEDIR.TAG"
 _TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds a cache of jaxlint.\n"
@@ -66,10 +68,9 @@ class Cache:
 
     def __init__(self, folder: str) -> None:
         python = "".join(map(str, sys.version_info[:2]))
-        self.version = f"{__version__}-{python}-{_code_digest()}"
+        self.version = f"{__version__}-{python}-{code_digest(_CODE)}"
         self.folder = os.path.join(folder, self.version)
         self._root = folder
-        self._runs = msgspec.msgpack.Decoder(RunRecord)
         self._encoder = msgspec.msgpack.Encoder()
         self._has_grown = False
 
@@ -109,7 +110,7 @@ class Cache:
                 payload = file.read(min(size, os.fstat(file.fileno()).st_size))
             if digest(payload) == checksum:
                 with contextlib.suppress(msgspec.MsgspecError, RecursionError):
-                    return self._runs.decode(payload)
+                    return _run_decoder().decode(payload)
         return None
 
     def indexed(self, key: bytes, wanted: bytes) -> bytes | None:
@@ -275,11 +276,17 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
-@lru_cache(maxsize=1)
-def _code_digest() -> str:
-    """What tells this code from other code of the same version: the sizes and times of its files."""
+@cache
+def _run_decoder() -> msgspec.msgpack.Decoder[RunRecord]:
+    """Decodes records of runs, of which a checker for types that keeps outlines here has none."""
+    return msgspec.msgpack.Decoder(RunRecord)
+
+
+@cache
+def code_digest(folder: str) -> str:
+    """What tells the code in a folder from other code of the same version: the sizes and times of its files."""
     found: list[tuple[str, int, int]] = []
-    pending = [os.path.dirname(os.path.dirname(__file__))]
+    pending = [folder]
     while pending:
         for entry in os.scandir(pending.pop()):
             if entry.is_dir(follow_symlinks=False):
@@ -287,7 +294,7 @@ def _code_digest() -> str:
                     pending.append(entry.path)
             elif entry.name.endswith((".py", ".pyi")):
                 status = entry.stat()
-                found.append((entry.path, status.st_size, status.st_mtime_ns))
+                found.append((entry.path[len(folder) :], status.st_size, status.st_mtime_ns))
     return digest(repr(sorted(found)).encode()).hex()[:12]
 
 

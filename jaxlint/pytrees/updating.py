@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jaxlint.project.index import Accepted, VisibleUpdates
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, without_call
 from jaxlint.syntax.statements import parts
@@ -57,6 +57,23 @@ TRAIN_STATE = "flax.training.train_state.TrainState"
 def is_train_state(cls: PytreeClass) -> bool:
     """Whether a class is flax's `TrainState` or inherits from it."""
     return any(c.symbol.full_name == TRAIN_STATE for c in cls.mro)
+
+
+def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
+    """The keywords that an update of an instance may pass, or None if that cannot be determined."""
+    if not cls.members_known or cls.unknown_decorator:
+        return None
+    if cls.registered is None and not cls.is_dataclass:
+        return None  # what registers it elsewhere may make fields of its annotations
+    if not any(c.is_dataclass for c in cls.mro):
+        return None
+    names = {f.name for f in cls.members if f.kind is not Kind.CLASS_VAR}
+    custom = cls.custom_init()
+    if custom is not None:
+        if any(p.kind == "**" for p in custom.parameters):
+            return None
+        names |= {p.name for p in custom.parameters[1:] if p.kind != "*"}
+    return frozenset(names)
 
 
 def update_text(cls: PytreeClass, name: str | None, field: str) -> str:

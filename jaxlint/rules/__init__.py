@@ -25,17 +25,26 @@ def rule_names() -> list[str]:
     return sorted(file[: -len(".py")].replace("_", "-") for file in files if file not in _NO_RULES)
 
 
-def body_rule_names() -> frozenset[str]:
-    """The names of the rules that look at nothing but bodies, by their class statements; none of them is imported."""
-    found: set[str] = set()
+@cache
+def _kinds() -> dict[str, list[bytes]]:
+    """What class statements say of the kinds of rules, by the names of the rules; none of them is imported."""
+    found: dict[str, list[bytes]] = {}
     for name in rule_names():
         for folder in __path__:
             path = os.path.join(folder, f"{name.replace('-', '_')}.py")
             with open(path, "rb") as file:
-                kinds = [match["kinds"] for match in _RULE.finditer(file.read().replace(b"\r", b""))]
-            if kinds in ([b"BodyRule"], [b"NodeRule"]):
-                found.add(name)
-    return frozenset(found)
+                found[name] = [match["kinds"] for match in _RULE.finditer(file.read().replace(b"\r", b""))]
+    return found
+
+
+def body_rule_names() -> frozenset[str]:
+    """The names of the rules that look at nothing but bodies; none of them is imported."""
+    return frozenset(name for name, kinds in _kinds().items() if kinds in ([b"BodyRule"], [b"NodeRule"]))
+
+
+def names_but_of_class_rules() -> frozenset[str]:
+    """The names of the rules that do not look at classes; none of them is imported."""
+    return frozenset(name for name, kinds in _kinds().items() if len(kinds) == 1 and b"ClassRule" not in kinds[0])
 
 
 @cache
@@ -45,13 +54,23 @@ def all_rules(without: frozenset[str] = frozenset()) -> tuple[type[Rule], ...]:
     for name in rule_names():
         if name in without:
             continue
-        module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-        found += [
-            value
-            for value in vars(module).values()
-            if isinstance(value, type) and issubclass(value, Rule) and value.__module__ == module.__name__
-        ]
+        found += _rules_in(name)
     return tuple(sorted(found, key=lambda rule: rule.code))
+
+
+def _rules_in(name: str) -> list[type[Rule]]:
+    """The rules in the file that is called like `name`."""
+    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Rule) and value.__module__ == module.__name__
+    ]
+
+
+def rule_named(name: str) -> type[Rule]:
+    """The rule of that name; no other one is imported for it."""
+    return next(rule for rule in _rules_in(name) if rule.name == name)
 
 
 @cache

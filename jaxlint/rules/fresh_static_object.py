@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from jaxlint.finding import Confidence, Severity
-from jaxlint.infer.choosing.renamed import UPDATES
-from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.infer.known.values import UNKNOWN, Instance, UnknownValue, Value, plain
@@ -20,15 +19,6 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
-from jaxlint.rules.analyses.bodies.loops import classes_compiled, outermost_loops
-from jaxlint.rules.analyses.bodies.turns import Turn
-from jaxlint.rules.analyses.fields.hashing import lacks_equality
-from jaxlint.rules.analyses.fields.keeping import is_kept
-from jaxlint.rules.analyses.fields.seldom_moved import happens_seldom
-from jaxlint.rules.analyses.instances.local_instances import LocalInstances
-from jaxlint.rules.analyses.instances.methods_called import held_method, own_method
-from jaxlint.rules.analyses.instances.origins import given_by
-from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.syntax.expressions import (
     Argument,
@@ -54,6 +44,9 @@ from jaxlint.syntax.statements import (
     target_names,
     walk,
 )
+
+if TYPE_CHECKING:
+    from jaxlint.infer.choosing.waiting import Candidate
 
 
 class _Put(msgspec.Struct, frozen=True):
@@ -154,6 +147,8 @@ class FreshStaticObject(BodyRule, ClassRule):
     @staticmethod
     def wants(candidate: Candidate) -> bool:
         """Loops that call compiled functions, and functions which make instances, or update some in this module."""
+        from jaxlint.infer.choosing.renamed import UPDATES
+
         unit, module, given = candidate.unit, candidate.module, candidate.given
         if unit.calls.isdisjoint(LAST_NAMES | given.model.project_index.transformed_names):
             return False
@@ -184,6 +179,11 @@ class FreshStaticObject(BodyRule, ClassRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what the loops of a body put into static fields."""
+        from jaxlint.rules.analyses.bodies.loops import classes_compiled
+        from jaxlint.rules.analyses.bodies.turns import Turn
+        from jaxlint.rules.analyses.fields.seldom_moved import happens_seldom
+        from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
+
         compiled = classes_compiled(code)
         for around, inside in _turns(code):
             fresh = _Freshness(code.place.module, code.scope, around, evaluator, code)
@@ -200,6 +200,8 @@ class FreshStaticObject(BodyRule, ClassRule):
 
 def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Expr]]]:
     """What runs in each turn of the loops of a body: of statements, and of comprehensions outside of these."""
+    from jaxlint.rules.analyses.bodies.loops import outermost_loops
+
     seen: set[int] = set()
     for loop in outermost_loops(code.body):
         inside = code.contents.in_loop(loop)
@@ -219,6 +221,8 @@ _REASON = "static fields are compared with ==, and a new object is equal to no o
 
 def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness, around: tuple[Statement, ...]) -> Iterator[_Put]:
     """What the updates and constructions in a loop put into static fields."""
+    from jaxlint.rules.analyses.fields.keeping import is_kept
+
     for event in code.events:
         if isinstance(event, Replace) and (event.rebinds or event.into_jit):
             cls = event.receiver.cls
@@ -266,6 +270,8 @@ def _by_factories(calls: Iterable[Call], code: CodeRead, evaluator: Evaluator) -
 
 def _function(func: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionSymbol | None:
     """The function of the project that is called, or the method of an instance in a variable."""
+    from jaxlint.rules.analyses.instances.methods_called import held_method, own_method
+
     symbol = evaluator.model.resolver.resolve(func, code.place.module, code.scope)
     if isinstance(symbol, FunctionSymbol):
         return symbol
@@ -274,6 +280,8 @@ def _function(func: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionSymbo
 
 def _given(symbol: FunctionSymbol, call: Call, code: CodeRead, evaluator: Evaluator, name: str) -> Value:
     """What a function has for a parameter: by its annotation or its class, else by what a call gives it."""
+    from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+
     value = plain(evaluator.given_parameter(symbol.declaration, name, symbol.module))
     if not isinstance(value, UnknownValue) or call.has_star:
         return value
@@ -310,6 +318,8 @@ def _put_by(
     depth: int,
 ) -> _Put | None:
     """What a call, by which a function makes what it returns, puts into a static field."""
+    from jaxlint.rules.analyses.instances.origins import given_by
+
     inner = symbol.declaration.inner_scope
     called = evaluator.model.resolver.resolve(call.func, symbol.module, inner)
     if isinstance(called, FunctionSymbol) and called.key != symbol.key and depth < _MAX_DEPTH:
@@ -394,6 +404,8 @@ class _Freshness:
         return "a value" if name in NEVER_TWICE else None
 
     def _called(self, func: Expr, depth: int) -> str | None:
+        from jaxlint.rules.analyses.fields.hashing import lacks_equality
+
         name = self._name(func)
         if name in NEVER_TWICE:
             return "a value"
@@ -413,6 +425,8 @@ class _Freshness:
 
     def _made_by(self, func: Expr, depth: int) -> str | None:
         """What a function of the project makes, which does nothing but return it."""
+        from jaxlint.rules.analyses.instances.methods_called import held_method, own_method
+
         symbol: object = self._evaluator.model.resolver.resolve(func, self._module, self._scope)
         if not isinstance(symbol, FunctionSymbol):
             symbol = own_method(func, self._module, self._scope, self._evaluator)

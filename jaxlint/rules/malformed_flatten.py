@@ -12,7 +12,6 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import WITH_FUNCTIONS
-from jaxlint.rules.analyses.changes.lost_counts import lost_count
 from jaxlint.rules.analyses.fixes.unflattening import children_completed, children_in_order, children_ordered, completed
 from jaxlint.rules.analyses.rebuilding.exchanged import (
     Mismatch,
@@ -341,6 +340,8 @@ def _compared(
     result = compared(cls, first, second, makers, evaluator)
     at = flatten[1].at if flatten[0] is cls else cls.symbol.declaration.name_at
     if result is None:
+        from jaxlint.rules.analyses.changes.lost_counts import lost_count
+
         lost = lost_count(cls, flatten[1], unflatten[1], evaluator)
         if lost is not None:
             yield _uncounted(cls, at, *lost)

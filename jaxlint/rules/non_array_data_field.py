@@ -17,11 +17,6 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import FUNCTION
-from jaxlint.rules.analyses.fields.functions_held import is_function
-from jaxlint.rules.analyses.fields.keeping import is_kept
-from jaxlint.rules.analyses.fixes.roles import make_static, marking_help
-from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving, is_given
-from jaxlint.rules.analyses.instances.taken_by_filters import leaves_behind
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Conditional, Expr, Name
@@ -148,6 +143,8 @@ class NonArrayDataField(ClassRule, EventRule):
 
     def _stacked_fields(self, event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
         """What the leaves hold of an instance that is made where instances of the class are stacked."""
+        from jaxlint.rules.analyses.fixes.roles import make_static
+
         cls, module = event.cls.cls, event.place.module
         stacking = _stacking(cls, evaluator)
         if stacking is not None and evaluator.traced.of(cls) is None:
@@ -182,6 +179,10 @@ def _stacking(cls: PytreeClass, evaluator: Evaluator) -> TracedBy | None:
 
 def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
     """The fields for functions to which an instance that crosses is given a function that is no pytree."""
+    from jaxlint.rules.analyses.fields.functions_held import is_function
+    from jaxlint.rules.analyses.fields.keeping import is_kept
+    from jaxlint.rules.analyses.instances.taken_by_filters import leaves_behind
+
     cls = event.cls.cls
     leaves = ((argument, cls.field(argument.name)) for argument in event.arguments)
     given = [(a, f) for a, f in leaves if f is not None and f.role is Role.LEAF and is_function(a.value)]
@@ -201,6 +202,9 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
 
 def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
     """The fields for a text or None to which an instance of a class that crosses is given a text."""
+    from jaxlint.rules.analyses.fields.keeping import is_kept
+    from jaxlint.rules.analyses.instances.given_literals import is_given
+
     cls = event.cls.cls
     leaves = ((argument, cls.field(argument.name)) for argument in event.arguments if _is_text(argument.value))
     given = [(argument, field) for argument, field in leaves if field is not None and field.role is Role.LEAF]
@@ -243,6 +247,8 @@ def _others_hold_pytrees(field: Field, event: Construct, evaluator: Evaluator) -
 
     Where declarations send the class into a transformation, all instances may come.
     """
+    from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving
+
     cls, module = event.cls.cls, event.place.module
     if evaluator.traced.is_declared(cls.symbol):
         return False
@@ -294,6 +300,8 @@ def _is_out_of_reach(traced: TracedBy, event: Construct, evaluator: Evaluator) -
 
 def _is_set_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a handwritten constructor puts a plain function into a field, or a parameter that defaults to one."""
+    from jaxlint.rules.analyses.fields.functions_held import is_function
+
     found = cls.method("__init__")
     if found is None:
         return False
@@ -309,6 +317,9 @@ def _is_set_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) ->
 
 def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None:
     """What a leaf certainly holds that JAX refuses."""
+    from jaxlint.rules.analyses.fields.functions_held import is_function
+    from jaxlint.rules.analyses.instances.given_literals import is_given
+
     if not cls.is_pytree or field.role is not Role.LEAF or field.annotation is None:
         return None
     what = evaluator.promises.non_array(field)
@@ -333,12 +344,16 @@ def _consequence(traced: TracedBy) -> str:
 
 def _marking(field: Field, cls: PytreeClass, module: Module, traced: TracedBy, evaluator: Evaluator) -> Proposal | None:
     """The fix that marks the field static; what branches return may differ in it, and then none of both will do."""
+    from jaxlint.rules.analyses.fixes.roles import make_static
+
     if traced.transform.rpartition(".")[2] in ("cond", "switch"):
         return None
     return make_static(field, cls, module, evaluator.model)
 
 
 def _problem(at: object, cls: PytreeClass, field: Field, what: str, consequence: str, fix: Proposal | None) -> Problem:
+    from jaxlint.rules.analyses.fixes.roles import marking_help
+
     way_out = marking_help(field, cls) or "keep it outside of the instance"
     return Problem(
         at=at,

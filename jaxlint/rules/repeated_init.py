@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
-from jaxlint.pytrees.rebuild import Rebuild
-from jaxlint.rules.analyses.fixes.factory import computing_once
-from jaxlint.rules.analyses.fixes.unflattening import past_constructor
-from jaxlint.rules.analyses.rebuilding.construction import rebuilt_by
-from jaxlint.rules.analyses.rebuilding.twice import Drift, drifts
-from jaxlint.rules.analyses.under_trace.traced import is_kept_out
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
+
+if TYPE_CHECKING:
+    from jaxlint.pytrees.rebuild import Rebuild
+    from jaxlint.rules.analyses.rebuilding.twice import Drift
 
 
 class RepeatedInit(ClassRule, BodyRule):
@@ -102,11 +101,18 @@ class RepeatedInit(ClassRule, BodyRule):
         if cls.registered is not True or cls.unknown_decorator:
             return
         own = [f for f in cls.members if f.kind is Kind.INIT_VAR and f.owner == cls.symbol and _is_missing(f, cls)]
-        if own and not is_kept_out(cls, evaluator):
+        if not own:
+            return
+        from jaxlint.rules.analyses.under_trace.traced import is_kept_out
+
+        if not is_kept_out(cls, evaluator):
             yield from (_missing(field, cls) for field in own)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Try whether a second run of the constructor changes what the first one made."""
+        from jaxlint.rules.analyses.rebuilding.construction import rebuilt_by
+        from jaxlint.rules.analyses.rebuilding.twice import drifts
+
         rebuilt = rebuilt_by(code, evaluator)
         if rebuilt is not None:
             for drift in drifts(code, rebuilt, evaluator):
@@ -139,6 +145,9 @@ def _missing(field: Field, cls: PytreeClass) -> Problem:
 
 
 def _problem(drift: Drift, rebuilt: Rebuild, evaluator: Evaluator) -> Problem:
+    from jaxlint.rules.analyses.fixes.factory import computing_once
+    from jaxlint.rules.analyses.fixes.unflattening import past_constructor
+
     method, cls = rebuilt.function.name, rebuilt.cls
     if drift.parameter is None:
         what = f"changes `{drift.field}` each time it runs, and jax runs it again to rebuild instances"

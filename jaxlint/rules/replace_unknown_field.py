@@ -14,9 +14,10 @@ from jaxlint.infer.known.values import UNKNOWN
 from jaxlint.pytrees.frameworks.namedtuple import REPLACE_RAISES_TYPE_ERROR
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.target import Target
+from jaxlint.pytrees.updating import accepted_keywords
 from jaxlint.rules.analyses.bodies.filled_dicts import filled_keywords
 from jaxlint.rules.analyses.bodies.lookups import is_looked_up, is_of_wider_tuple
-from jaxlint.rules.analyses.changes.updates import accepted_keywords, unknown_keywords
+from jaxlint.rules.analyses.changes.updates import unknown_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.spelling import nearest

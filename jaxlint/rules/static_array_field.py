@@ -31,10 +31,6 @@ from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.rules.analyses.fixes.roles import make_leaf, unmarking_help
-from jaxlint.rules.analyses.instances.given_literals import is_given_number, is_number_by_default
-from jaxlint.rules.analyses.rebuilding.frozen import refuses_assignment
-from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.expressions import Constant
 
@@ -132,6 +128,8 @@ class StaticArrayField(ClassRule, EventRule):
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the values that are put into static fields, and at bundles of constants that cross."""
+        from jaxlint.rules.analyses.rebuilding.frozen import refuses_assignment
+
         if isinstance(event, Cross):
             yield from _traced(event, evaluator)
             return
@@ -187,6 +185,8 @@ def _can_be_called(value: Value) -> bool:
 
 def _crosses(cls: PytreeClass, evaluator: Evaluator) -> Confidence:
     """How sure it is that instances go into a transformation: that is seen, or they are made for it."""
+    from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
+
     if is_seen_to_cross(cls, evaluator):
         return Confidence.HIGH
     return Confidence.MEDIUM if _is_made_to_cross(cls, evaluator) else Confidence.LOW
@@ -198,6 +198,8 @@ def _is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
     So are modules, what says how to flatten it, and what must be given an array for a leaf. equinox's filtered
     transformations take everything, so that what is traced is not all seen.
     """
+    from jaxlint.rules.analyses.under_trace.traced import carries_arrays
+
     if any("__hash__" in one.symbol.declaration.methods for one in cls.mro):
         return False  # static values and keys of dicts say how they are hashed
     if cls.framework.filters:
@@ -231,6 +233,8 @@ def _declared(
     field: Field, at: object, cls: PytreeClass, module: Module, evaluator: Evaluator, crosses: Confidence
 ) -> Iterator[Problem]:
     """What annotation and default of a static field say that it holds; it is said in `module`."""
+    from jaxlint.rules.analyses.fixes.roles import make_leaf
+
     if _static_by_omission(field, cls) or _compares_itself(cls):
         return
     value = declared_value(field, cls, evaluator)
@@ -244,6 +248,8 @@ def _declared(
 
 def _says_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool | None:
     """True if annotation and default say that a field holds an array, False if it may, None if code knows better."""
+    from jaxlint.rules.analyses.instances.given_literals import is_given_number, is_number_by_default
+
     value = declared_value(field, cls, evaluator)
     sure = holds_array(value, cls, evaluator)
     for default in made_by_defaults(field):
@@ -269,6 +275,8 @@ def _is_assigned_numbers(field: Field, cls: PytreeClass, evaluator: Evaluator) -
 
 def _as_leaf(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:
     """The fix. None for a field that may hold a size or a name instead: as leaves these could not be used as such."""
+    from jaxlint.rules.analyses.fixes.roles import make_leaf
+
     value = plain(declared_value(field, cls, evaluator))
     options = map(plain, value.options) if isinstance(value, Choice) else ()
     kinds = {option.kind for option in options if isinstance(option, Scalar)}
@@ -306,6 +314,8 @@ def holds_module(value: Value, evaluator: Evaluator) -> bool:
 
 
 def _module_problem(at: object, cls: PytreeClass, field: Field, fix: Proposal | None) -> Problem:
+    from jaxlint.rules.analyses.fixes.roles import unmarking_help
+
     return Problem(
         at=at,
         message=(
@@ -392,6 +402,8 @@ def gives_array(value: Value, cls: PytreeClass, evaluator: Evaluator) -> bool | 
 def _problem(
     at: object, cls: PytreeClass, field: Field, how: str, confidence: Confidence, fix: Proposal | None
 ) -> Problem:
+    from jaxlint.rules.analyses.fixes.roles import unmarking_help
+
     return Problem(
         at=at,
         message=f"field `{field.name}` of `{cls.name}` {how}: {cls.framework.static_array}; make it a data field",

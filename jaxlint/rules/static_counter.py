@@ -6,18 +6,9 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import CodeRead, Event
+from jaxlint.infer.evaluating.events import FIELD_EVENTS, CodeRead, Event
 from jaxlint.infer.known.values import Scalar, plain
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.fields.static_numbers import (
-    COUNTER_NAMES,
-    FIELD_EVENTS,
-    StaticNumber,
-    numbers_made,
-    numbers_moved,
-    numbers_put,
-)
-from jaxlint.rules.analyses.fixes.static_numbers import problems_of
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem
 
 
@@ -117,6 +108,11 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the names and types of the class's own static fields."""
+        if not cls.static_fields:
+            return
+        from jaxlint.rules.analyses.fields.static_numbers import COUNTER_NAMES, StaticNumber
+        from jaxlint.rules.analyses.fixes.static_numbers import problems_of
+
         for field in cls.static_fields:
             if field.owner != cls.symbol or field.name not in COUNTER_NAMES or not _explicit(field, cls):
                 continue
@@ -127,12 +123,18 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is put into static fields."""
+        from jaxlint.rules.analyses.fields.static_numbers import numbers_put
+        from jaxlint.rules.analyses.fixes.static_numbers import problems_of
+
         for one in numbers_put(event, evaluator):
             if not one.is_scheduled:
                 yield from problems_of(one, event.place.module, evaluator)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a loop makes anew at each turn, and passes to a compiled function under a name."""
+        from jaxlint.rules.analyses.fields.static_numbers import numbers_made, numbers_moved
+        from jaxlint.rules.analyses.fixes.static_numbers import problems_of
+
         for one in numbers_made(code, evaluator):
             yield from problems_of(one, code.place.module, evaluator)
         for one in numbers_moved(code, evaluator):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.rules.analyses.fields.static_numbers import FIELD_EVENTS, is_seldom, numbers_moved, numbers_put
+from jaxlint.infer.evaluating.events import FIELD_EVENTS, CodeRead
+from jaxlint.rules.analyses.fields.static_numbers import is_seldom, numbers_moved, numbers_put
 from jaxlint.rules.analyses.fixes.static_numbers import problems_of
 from jaxlint.rules.base import BodyRule, Problem
 

@@ -15,18 +15,6 @@ from jaxlint.infer.transforms.applied import Applied
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.changes.set_between import called_around
-from jaxlint.rules.analyses.changes.stale import (
-    FORGETTING,
-    changing_method,
-    forgets,
-    initialised,
-    is_given_again,
-    reads,
-)
-from jaxlint.rules.analyses.fields.hashing import array_field, unhashable_instance
-from jaxlint.rules.analyses.fixes.decorating import freezing
-from jaxlint.rules.analyses.instances.instantiated import constructing_units
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
@@ -153,6 +141,9 @@ class StaticSelf(ClassRule, EventRule):
 
 def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Problem]:
     """The problem of an attribute that is set between two calls of a compiled method which reads it."""
+    from jaxlint.rules.analyses.changes.set_between import called_around
+    from jaxlint.rules.analyses.changes.stale import FORGETTING, forgets, reads
+
     cls, attr, place = event.receiver.cls, event.attr, event.place
     function, path = place.function, event.receiver_text
     if event.on_self or path is None or function is None or event.alternatives or place.applied(function):
@@ -179,6 +170,8 @@ def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Probl
 
 def _unhashable(at: object, method: Function, cls: PytreeClass, evaluator: Evaluator) -> Problem | None:
     """The problem of an instance that has no hash."""
+    from jaxlint.rules.analyses.fields.hashing import unhashable_instance
+
     why = unhashable_instance(cls, evaluator)
     if why is None:
         return None
@@ -200,6 +193,9 @@ def _unhashable(at: object, method: Function, cls: PytreeClass, evaluator: Evalu
 
 def _is_run_by_others(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether the methods of a class without a hash may run for instances of a subclass alone, which has one."""
+    from jaxlint.rules.analyses.fields.hashing import unhashable_instance
+    from jaxlint.rules.analyses.instances.instantiated import constructing_units
+
     having = (unhashable_instance(subclass, evaluator) is None for subclass in evaluator.model.subclasses(cls))
     return any(having) and not constructing_units(cls, evaluator)
 
@@ -218,6 +214,9 @@ def _holds_self_static(method: Function, cls: PytreeClass, evaluator: Evaluator)
 
 def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
     """The attributes that the compiled method reads and another method changes, or that make it compile anew."""
+    from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given_again, reads
+    from jaxlint.rules.analyses.fields.hashing import array_field
+
     inside = run_by(method, cls)
     unsure: Problem | None = None
     for attr in sorted(reads(inside.values(), cls)):
@@ -266,6 +265,8 @@ def _dropping(
     every: Iterable[Applied], method: Function, cls: PytreeClass, level: Applicability, evaluator: Evaluator
 ) -> Proposal | None:
     """The fix: the instance of a pytree class is no static argument any more."""
+    from jaxlint.rules.analyses.fixes.decorating import freezing
+
     if is_hashable(cls) is False and not cls.is_pytree:
         others = (one.params for one in evaluator.model.subclasses(cls))
         are_frozen = all(params is None or params.frozen for params in others)  # or they could not inherit from it

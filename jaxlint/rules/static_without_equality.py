@@ -8,7 +8,6 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Instance, plain
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.fields.hashing import lacks_equality
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.syntax.spelling import with_article
 
@@ -94,7 +93,11 @@ class StaticWithoutEquality(ClassRule):
             if field.owner != cls.symbol or field.annotation is None or not (field.metadata or _is_marked(cls)):
                 continue
             value = plain(evaluator.promises.field(field, cls))
-            if isinstance(value, Instance) and lacks_equality(value.cls):
+            if not isinstance(value, Instance):
+                continue
+            from jaxlint.rules.analyses.fields.hashing import lacks_equality
+
+            if lacks_equality(value.cls):
                 way_out = f"make `{value.cls.name}` a frozen dataclass, or write `__eq__` and `__hash__`"
                 yield Problem(
                     at=field.at,

@@ -18,9 +18,9 @@ from jaxlint.libraries.transforms import Kind, Returns
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import is_train_state
+from jaxlint.pytrees.updating import accepted_keywords, is_train_state
 from jaxlint.rules.analyses.changes.collections_renewed import is_never_renewed, may_be_renewed
-from jaxlint.rules.analyses.changes.updates import accepted_keywords, misses_gradients
+from jaxlint.rules.analyses.changes.updates import misses_gradients
 from jaxlint.rules.analyses.fixes.rebinding import taking_result
 from jaxlint.rules.base import EventRule, NodeRule, Problem
 from jaxlint.syntax.ast_expressions import place_of

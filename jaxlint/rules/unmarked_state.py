@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import Change, NeededImport, Proposal, Rewrite
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.calls.nnx_values import is_pytree
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks import NNX
 from jaxlint.pytrees.frameworks.nnx import REFUSES_CONTAINERS
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.fields.nnx_data import Inside, is_data
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods, run_by
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function, SelfAssignment
@@ -37,6 +35,9 @@ from jaxlint.syntax.expressions import (
     last_name,
 )
 from jaxlint.syntax.statements import Assign, Do, all_parts, walk
+
+if TYPE_CHECKING:
+    from jaxlint.rules.analyses.fields.nnx_data import Inside
 
 _SEQUENCES = frozenset({"builtins.list", "builtins.tuple"})
 #: Methods that take something out of a container.
@@ -112,6 +113,8 @@ class UnmarkedState(ClassRule):
         """Look at what the methods of an nnx class assign to attributes."""
         if cls.framework is not NNX or not cls.bases_known or not evaluator.model.target.holds(REFUSES_CONTAINERS):
             return
+        from jaxlint.infer.calls.nnx_values import is_pytree
+
         if not is_pytree(cls) or cls.method("__setattr__") is not None:
             return
         held = [one for method in own_methods(cls) for one in _containers(method, cls, evaluator)]
@@ -158,6 +161,8 @@ def _inherited(cls: PytreeClass, evaluator: Evaluator) -> Iterator[_Container]:
 
 
 def _inside(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Inside:
+    from jaxlint.rules.analyses.fields.nnx_data import Inside
+
     return Inside(method, cls.module, tuple(evaluator.calls.body_of(FunctionSymbol(cls.module, method)) or ()), cls)
 
 
@@ -201,6 +206,8 @@ def _of_attribute(
 
     What is put in once the instance is made is not refused, but no part of its state: modules and variables are told.
     """
+    from jaxlint.rules.analyses.fields.nnx_data import is_data
+
     made = [one for one in containers if one.inside.cls is cls]
     filling = {one.inside.function.name: one.inside for one in made}
     inits = [method for method in own_methods(cls) if method.name in CONSTRUCTORS]

@@ -40,6 +40,6 @@ _BY_NAME = {
 }
 
 
-def code_of(rule: Rule) -> ErrorCode:
+def code_of(rule: Rule | type[Rule]) -> ErrorCode:
     """The error code of a rule."""
     return _BY_NAME[rule.name]

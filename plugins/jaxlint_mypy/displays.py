@@ -13,7 +13,7 @@ from mypy import nodes
 from mypy.checker import TypeChecker
 from mypy.nodes import Expression
 from mypy.plugin import MethodContext
-from mypy.types import AnyType, Type, TypeOfAny, TypeVarType, UnionType, get_proper_type
+from mypy.types import AnyType, Instance, Type, TypeOfAny, TypeVarType, UnionType, get_proper_type
 
 from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint_mypy.internals import (
@@ -66,8 +66,9 @@ class Displays:
         feeder = self._types_only.feeder
         if checker.tree.fullname in feeder.front.frozen_in:
             for added in list(inferred_attributes(checker)):
-                with self._around(checker, added):
-                    feeder.assign(checker, added, is_lvalue=True)
+                if not self._is_of_ordinary_class(checker, added.expr):
+                    with self._around(checker, added):
+                        feeder.assign(checker, added, is_lvalue=True)
         for node in [one for one in typed_expressions(checker) if type(one) in _KINDS]:
             if type(node) is nodes.CallExpr:
                 if type(node.callee) is nodes.MemberExpr:
@@ -86,6 +87,17 @@ class Displays:
                 for operator, one, other in zip(node.operators, node.operands, node.operands[1:], strict=False):
                     if operator in _COMPARING:
                         self._of_variables(checker, node, one, _COMPARING[operator], [other])
+
+    def _is_of_ordinary_class(self, checker: TypeChecker, held: Expression) -> bool:
+        """Whether a variable, as a rule `self`, is declared to be of a class that is no pytree."""
+        if (
+            type(held) is not nodes.NameExpr
+            or not isinstance(held.node, nodes.Var)
+            or known_type(checker, held) is not None
+        ):
+            return False
+        declared = get_proper_type(held.node.type)
+        return isinstance(declared, Instance) and self._types_only.front.class_of(declared.type) is None
 
     def _searched(self, checker: TypeChecker, node: nodes.ComparisonExpr) -> None:
         for operator, one, held in _memberships(node):

@@ -30,8 +30,7 @@ from jaxlint.pytrees.frameworks import BY_BASE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import DESCRIBED
 from jaxlint.pytrees.updating import is_train_state
-from jaxlint.rules import all_rules, body_rule_names
-from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule
+from jaxlint.rules.base import BodyRule, EventRule, Problem, Rule
 from jaxlint.suppression.comments import suppressions
 from jaxlint.symbols.outline import Class, Function
 from jaxlint.syntax.expressions import Span
@@ -40,7 +39,8 @@ from jaxlint.syntax.source import Source, Unreadable
 from jaxlint_mypy.declared import NOTHING, Declared, Reader
 from jaxlint_mypy.focused import FocusedModel, FocusedTraced, VisibleProject, is_known_package
 from jaxlint_mypy.glimpses import GlimpsedModule, shortened
-from jaxlint_mypy.internals import class_within, depend, has_unseen_base, is_daemon, kept, text_around, text_of
+from jaxlint_mypy.internals import class_within, depend, has_unseen_base, is_daemon, text_around, text_of
+from jaxlint_mypy.running import BODY_RULES, RulesHere
 from jaxlint_mypy.stored import StoredOutlines
 from jaxlint_mypy.typed import TypedEvaluator
 from jaxlint_mypy.values import TypeReader
@@ -49,27 +49,6 @@ if TYPE_CHECKING:
     from jaxlint.infer.reading.reader import ModuleReader
     from jaxlint_mypy.readings import Readings
 
-#: Rules not run here, beside those that only read bodies. What some report are mypy's own errors, once it knows
-#: the signatures: JAX311, JAX402 and JAX412 (call-arg), JAX404 (attr-defined). The others look at transformations, at
-#: comments, or at what other modules do with a class.
-_LEFT_OUT = frozenset(
-    {
-        "replace-unknown-field",
-        "no-replace-method",
-        "constructor-arguments",
-        "train-state",
-        "unhashable-static-argument",
-        "jit-static-annotation",
-        "grad-over-int",
-        "uninitialised-field",
-        "unregistered-class",
-        "unreadable-file",
-        "unknown-suppression",
-        "unused-suppression",
-    }
-)
-#: The rules that read bodies here: those in which a static field, or a container among the leaves, is changed in place.
-BODY_RULES = frozenset({"mutated-static-value", "lost-mutation"})
 #: What any number or array is an instance of.
 _NUMERIC = ("builtins.complex", "jax._src.basearray.Array", "numpy.ndarray", "numpy.generic")
 #: The name of the attribute that tells the daemon what jaxlint knows of a class.
@@ -159,9 +138,9 @@ class FrontEnd:
             return []
 
     @cached_property
-    def rules(self) -> list[Rule]:
-        """The rules that the settings enable, but for those that are not run here."""
-        return kept([rule() for rule in all_rules(left_out()) if rule_enabled(rule, self.settings)])
+    def rules(self) -> RulesHere:
+        """The rules that run here."""
+        return RulesHere(self.settings)
 
     # -- mypy's modules and classes -----------------------------------------------------------
 
@@ -349,13 +328,16 @@ class FrontEnd:
         tree = self._modules.get(name)
         if tree is None or not tree.path or is_known_package(name):
             return NOTHING
-        return self._declarations.read(text_around(tree), "site-packages" in tree.path)
+        text = text_around(tree)
+        self._deleting[tree.path] = _may_delete(text)
+        return self._declarations.read(text, "site-packages" in tree.path)
 
     def may_delete(self, tree: MypyFile) -> bool:
         """Whether a file may hold a `del` statement: mypy does not say whether an attribute is read or deleted."""
-        if tree.path not in self._deleting or self.is_daemon:
-            self._deleting[tree.path] = "del " in text_around(tree) or "del(" in text_around(tree)
-        return self._deleting[tree.path]
+        known = self._deleting.get(tree.path)
+        if known is None or self.is_daemon:
+            known = self._deleting[tree.path] = _may_delete(text_around(tree))
+        return known
 
     @cached_property
     def _declarations(self) -> Reader:
@@ -414,9 +396,12 @@ class FrontEnd:
             return []
         self.focus(cls.module)
         found: list[tuple[Problem, Rule]] = []
-        for rule in self.rules:
-            if isinstance(rule, ClassRule) and (cls.is_pytree or rule.all_classes):
-                found += self._problems(rule, partial(rule.check_class, cls, self.evaluator))
+        for rule in self.rules.of_classes:
+            if cls.is_pytree or rule.all_classes:
+                try:
+                    found += [(problem, rule) for problem in rule.check_class(cls, self.evaluator)]
+                except Exception as error:
+                    self.failed(rule.code, error)
         return found
 
     def event_problems(self, events: Iterable[Event]) -> list[tuple[Problem, Rule]]:
@@ -424,7 +409,7 @@ class FrontEnd:
         evaluator = self.evaluator
         found: list[tuple[Problem, Rule]] = []
         for event in events:
-            for rule in self.rules:
+            for rule in self.rules.all:
                 if isinstance(rule, EventRule) and isinstance(event, rule.events):
                     problems = self._problems(rule, partial(rule.check_event, event, evaluator))
                     if problems and (refined := self.readings.refined(event)) is not event:
@@ -481,9 +466,8 @@ class FrontEnd:
         return any(comment.suppresses(finding) for comment in suppressions(source))
 
 
-def left_out() -> frozenset[str]:
-    """The names of the rules that are not run here."""
-    return _LEFT_OUT | (body_rule_names() - BODY_RULES)
+def _may_delete(text: str) -> bool:
+    return "del " in text or "del(" in text
 
 
 def describe(what: str, error: Exception) -> str:

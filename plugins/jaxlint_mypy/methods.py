@@ -24,7 +24,6 @@ from mypy.typevars import fill_typevars_with_any
 
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import is_train_state
-from jaxlint.rules.constructor_arguments import is_constructor_known
 from jaxlint_mypy.abstract import left_open, with_open
 from jaxlint_mypy.codes import STRICT_REPLACE
 from jaxlint_mypy.fields import converted, note_converters
@@ -206,7 +205,11 @@ def _is_made_unseen(cls: PytreeClass) -> bool:
     """Whether a base that mypy cannot see generates the constructor, or keeps mypy from saying what it takes."""
     if cls.framework.makes_dataclass and cls.framework.decorators:
         return False  # mypy is told to make a dataclass
-    return cls.is_dataclass and cls.custom_init() is None and cls.fields_known and is_constructor_known(cls)
+    if not cls.is_dataclass or cls.custom_init() is not None or not cls.fields_known:
+        return False
+    from jaxlint.rules.constructor_arguments import is_constructor_known
+
+    return is_constructor_known(cls)
 
 
 def _is_made_otherwise(info: TypeInfo) -> bool:

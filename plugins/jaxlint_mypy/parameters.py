@@ -27,7 +27,7 @@ from mypy.types import (
 from mypy.typevars import fill_typevars
 
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.changes.updates import accepted_keywords
+from jaxlint.pytrees.updating import accepted_keywords
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import attributes_asked_for
 from jaxlint_mypy.values import ARRAYS, SCALARS

@@ -115,7 +115,13 @@ class JaxlintPlugin(Plugin):
 
     def report_config_data(self, ctx: ReportConfigContext) -> Any:
         """What results depend on besides the files: this plugin, jaxlint and its settings."""
-        return self._ask("the configuration", "config_data", ctx)
+        if self._hooks is None:
+            return None
+        try:  # as `_try` does, without the calls: mypy asks for each of thousands of modules
+            return self._hooks.config_data(ctx)
+        except Exception as error:
+            self._fail("the configuration", error)
+            return None
 
     # -- hooks ---------------------------------------------------------------------------------
 
@@ -216,8 +222,13 @@ class JaxlintPlugin(Plugin):
             api = ctx.api
             if type(api) is TypeChecker:
                 self._checkers[api.tree.fullname] = api
-            found = self._try(what, lambda: otherwise(ctx), callback, ctx)
-            self._tell(api, ctx)
+            try:  # as `_try` does, without the calls
+                found = callback(ctx)
+            except Exception as error:
+                self._fail(what, error)
+                found = otherwise(ctx)
+            if not self._told:
+                self._tell(api, ctx)
             return found
 
         return safe

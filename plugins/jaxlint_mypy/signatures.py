@@ -119,10 +119,12 @@ class Signatures:
 
     def _type(self, ctx: MethodSigContext, receiver: Instance, name: str, given: nodes.Expression | None) -> Type:
         """The type that a field may be given; arrays and numbers stand for each other unless declared otherwise."""
-        typ, call = field_type(receiver, name), ctx.context
+        call = ctx.context
         if not isinstance(ctx.api, TypeChecker) or not isinstance(call, CallExpr):
-            return typ
-        return _type_taken(ctx.api, call, typ, given)
+            return field_type(receiver, name)
+        if given is None and nodes.ARG_STAR2 not in call.arg_kinds:
+            return ANY  # which nothing is compared with
+        return _type_taken(ctx.api, call, field_type(receiver, name), given)
 
 
 def _type_taken(checker: TypeChecker, call: CallExpr, typ: Type, given: nodes.Expression | None) -> Type:

@@ -12,7 +12,7 @@ from mypy.options import Options
 
 import jaxlint
 from jaxlint.cache.packs import PackWriter, open_packs
-from jaxlint.cache.store import Cache
+from jaxlint.cache.store import Cache, code_digest
 from jaxlint.symbols.facts import FactsStore
 
 #: The folder below mypy's own, whose name no version of Python has.
@@ -48,12 +48,5 @@ class StoredOutlines:
 
 def fingerprint(*settings: object) -> str:
     """A hash of the sources of jaxlint and of this plugin, and of what they are set to."""
-    digest = hashlib.sha1(repr(settings).encode(), usedforsecurity=False)
-    for package in (os.path.dirname(jaxlint.__file__), os.path.dirname(__file__)):
-        for folder, folders, files in os.walk(package):
-            folders.sort()
-            for name in sorted(files):
-                if name.endswith((".py", ".pyi")):
-                    status = os.stat(os.path.join(folder, name))
-                    digest.update(f"{name} {status.st_size} {status.st_mtime_ns}".encode())
-    return digest.hexdigest()
+    code = [code_digest(os.path.dirname(file)) for file in (jaxlint.__file__, __file__)]
+    return hashlib.sha1(repr((settings, code)).encode(), usedforsecurity=False).hexdigest()

@@ -21,19 +21,8 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.instances.given_literals import is_given_object
-from jaxlint.rules.analyses.instances.same_objects import kept_fields, may_share
-from jaxlint.rules.array_equality import (
-    ArrayEquality,
-    compares_as_tuples,
-    last_compared,
-    may_hold_several,
-    unequal_message,
-)
-from jaxlint.rules.base import Problem, Rule
-from jaxlint.rules.frozen_assignment import FrozenAssignment
-from jaxlint.rules.mutated_static_value import MutatedStaticValue
-from jaxlint.rules.replace_unknown_field import ReplaceUnknownField
+from jaxlint.rules import rule_named
+from jaxlint.rules.base import Problem
 from jaxlint.syntax.expressions import dotted
 from jaxlint_mypy import codes
 from jaxlint_mypy.codes import code_of
@@ -55,12 +44,12 @@ _MUTABLE = {
 _MAX_DEPTH = 4
 #: Methods that always make another instance.
 _COPYING = frozenset({"replace", "_replace"})
-#: The rules that are closest to what is said here.
+#: The rules that are closest to what is said here. Few programs give a reason to load one of them.
 _EQUALITY, _MUTATIONS, _WRITES, _UPDATES = (
-    ArrayEquality(),
-    MutatedStaticValue(),
-    FrozenAssignment(),
-    ReplaceUnknownField(),
+    "array-equality",
+    "mutated-static-value",
+    "frozen-assignment",
+    "replace-unknown-field",
 )
 
 
@@ -80,14 +69,14 @@ class TypesOnly:
         receiver = filled(info)
         if cls.framework.static_by_annotation:  # what is no array is static there, without a word of the user's
             return
-        if receiver is None or not cls.is_pytree or not rule_enabled(MutatedStaticValue, self.front.settings):
+        if receiver is None or not cls.is_pytree:
             return
         for field in cls.static_fields:
             symbol = info.names.get(field.name)
             if symbol is None or not isinstance(symbol.node, nodes.Var):
                 continue
             held = self._mutable(field_type(receiver, field.name))
-            if held:
+            if held and self._is_on(_MUTATIONS):
                 text = (
                     f"static field `{field.name}` of `{cls.name}` holds {held}, and jax asks for what is hashable: jit"
                     " does not see a change in place and uses what it compiled; use a tuple or a frozen dataclass"
@@ -120,6 +109,9 @@ class TypesOnly:
             return f"the mutable dataclass `{proper.type.name}`"
         return _MUTABLE.get(proper.type.fullname, "")
 
+    def _is_on(self, closest: str) -> bool:
+        return rule_enabled(rule_named(closest), self.front.settings)
+
     # -- comparing and hashing ----------------------------------------------------------------
 
     def compared(self, ctx: MethodContext, operator: str) -> None:
@@ -133,6 +125,8 @@ class TypesOnly:
         holder = self._holder(ctx.type, "compare", kept=kept) if left[1] in kept else left
         if holder is None:
             return
+        from jaxlint.rules.array_equality import last_compared
+
         cls, array = holder
         last = last_compared(cls)
         gives_last = operator == "==" and last is not None and last.name == array and not self._is_asked(ctx)
@@ -146,12 +140,17 @@ class TypesOnly:
         attributes = [one for one in operands if isinstance(one, MemberExpr) and isinstance(one.expr, NameExpr)]
         if len(attributes) != 2 or not isinstance(ctx.api, TypeChecker):
             return False
+        from jaxlint.rules.analyses.instances.same_objects import may_share
+
         given = self.feeder.code(ctx.api)[1].given
         left, right = map(to_expr, attributes)
         return may_share(left, right, lambda name: map(to_expr, given(name)))
 
     def _kept(self, ctx: MethodContext, cls: PytreeClass) -> Set[str]:
         """The fields that are equal without a look at what they hold (as `jaxlint check` asks)."""
+        from jaxlint.rules.analyses.instances.same_objects import kept_fields
+        from jaxlint.rules.array_equality import compares_as_tuples
+
         operands = ctx.context.operands if isinstance(ctx.context, ComparisonExpr) else []
         as_tuples = compares_as_tuples(cls, self.front.evaluator)
         if len(operands) != 2 or not as_tuples or not isinstance(ctx.api, TypeChecker):
@@ -187,8 +186,10 @@ class TypesOnly:
         """Report a comparison of the fields of two instances of `cls`."""
         compares = cls.eq is True or cls.framework.is_tuple
         if compares and cls.framework.compares_fields and cls.method("__eq__") is None:
+            from jaxlint.rules.array_equality import unequal_message
+
             message = unequal_message(how, cls.name, array, when)
-            self._tell(api, at, message, code_of(_EQUALITY), _EQUALITY)
+            self._tell(api, at, message, code_of(rule_named(_EQUALITY)), _EQUALITY)
 
     def hashed(self, ctx: FunctionContext | MethodContext, how: str) -> None:
         """`hash(a)`, `d[a] = v`, `s.add(a)` where `a` holds arrays, or has no hash."""
@@ -234,8 +235,14 @@ class TypesOnly:
     def _is_array(self, typ: Type, field: Field, cls: PytreeClass) -> bool:
         """Whether a field holds an array; what it is annotated with may come from a package without types."""
         if isinstance(get_proper_type(typ), AnyType):
+            from jaxlint.rules.array_equality import may_hold_several
+
             return may_hold_several(field, cls, self.front.evaluator)
-        return _is_array(typ) and not is_given_object(field, cls, self.front.evaluator)
+        if not _is_array(typ):
+            return False
+        from jaxlint.rules.analyses.instances.given_literals import is_given_object
+
+        return not is_given_object(field, cls, self.front.evaluator)
 
     def replaced(self, ctx: FunctionContext, function: str) -> None:
         """`dataclasses.replace(a, name=v)` where the constructor takes no `name`."""
@@ -271,7 +278,7 @@ class TypesOnly:
             return
         kind = _MUTABLE.get(container.type.fullname)
         cls = self._written(checker, held.expr, held.name)
-        if kind != "a list" or cls is None or not rule_enabled(MutatedStaticValue, self.front.settings):
+        if kind != "a list" or cls is None or not self._is_on(_MUTATIONS):
             return
         if _is_static(cls, held.name):
             return  # that is JAX206
@@ -290,7 +297,7 @@ class TypesOnly:
         if not isinstance(checker, TypeChecker) or not isinstance(call, CallExpr) or len(call.args) != 3:
             return
         name = call.args[1]
-        if not isinstance(name, nodes.StrExpr) or not rule_enabled(FrozenAssignment, self.front.settings):
+        if not isinstance(name, nodes.StrExpr) or not self._is_on(_WRITES):
             return
         owner = call.args[0]
         cls = self._written(checker, owner, name.value)
@@ -328,13 +335,13 @@ class TypesOnly:
         around = statements.around(owner.line)
         return None if around.expected or variable in around.copies else cls
 
-    def _tell(self, api: CheckerPluginInterface, at: Context, text: str, code: ErrorCode, closest: Rule) -> None:
-        """Report something, unless it is expected or the rule that is `closest` is silenced there."""
+    def _tell(self, api: CheckerPluginInterface, at: Context, text: str, code: ErrorCode, closest: str) -> None:
+        """Report something, unless it is expected or the rule that is `closest` (its name) is silenced there."""
         if not isinstance(api, TypeChecker):
             return
         _, statements = self.feeder.code(api)
-        span, module = span_of(at), self.front.module(api.tree)
-        if statements.around(at.line).expected or self.front.is_left_out(Problem(span, text), closest, module, span):
+        span, module, rule = span_of(at), self.front.module(api.tree), rule_named(closest)()
+        if statements.around(at.line).expected or self.front.is_left_out(Problem(span, text), rule, module, span):
             return
         if self.front.readings.never_runs(module, span):
             return

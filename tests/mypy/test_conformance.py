@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 
 import pytest
-from jaxlint_mypy.front import BODY_RULES as BODIES_READ
-from jaxlint_mypy.front import left_out
+from jaxlint_mypy.running import BODY_RULES as BODIES_READ
+from jaxlint_mypy.running import left_out
 
 from jaxlint import check_paths
 from jaxlint.config.settings import Settings

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-from jaxlint_mypy.front import left_out
+from jaxlint_mypy.running import left_out
 
 from jaxlint.rules import all_rules
 from tools.ecosystem.ledger import Found

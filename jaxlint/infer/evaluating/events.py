@@ -317,3 +317,7 @@ def rests_on_annotation(event: Event) -> bool:
         case AssignAttribute() | MutateField() | AssignItem() | Update() | CallMethod():
             return is_declared(event.receiver)
     return False
+
+
+#: The events in which fields get values.
+FIELD_EVENTS = (Construct, Replace, AssignAttribute)

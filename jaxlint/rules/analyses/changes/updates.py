@@ -13,8 +13,13 @@ from jaxlint.libraries.arrays import ARRAY_REDUCTIONS, is_question, is_reduction
 from jaxlint.libraries.tables import TABLES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.model import Kind, PytreeClass
-from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, UPDATE_METHODS, is_train_state
+from jaxlint.pytrees.updating import (
+    COPYING_NAMES,
+    REPLACE_FUNCTIONS,
+    UPDATE_METHODS,
+    accepted_keywords,
+    is_train_state,
+)
 from jaxlint.rules.analyses.changes.selections import paths_selected
 from jaxlint.rules.analyses.instances.references import may_be_reference
 from jaxlint.syntax.ast_expressions import place_of
@@ -30,23 +35,6 @@ from jaxlint.syntax.expressions import (
     last_name,
 )
 from jaxlint.syntax.statements import Annotate, Assign, Augment, Body, For, Statement, parts, target_names, walk
-
-
-def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
-    """The keywords that an update of an instance may pass, or None if that cannot be determined."""
-    if not cls.members_known or cls.unknown_decorator:
-        return None
-    if cls.registered is None and not cls.is_dataclass:
-        return None  # what registers it elsewhere may make fields of its annotations
-    if not any(c.is_dataclass for c in cls.mro):
-        return None
-    names = {f.name for f in cls.members if f.kind is not Kind.CLASS_VAR}
-    custom = cls.custom_init()
-    if custom is not None:
-        if any(p.kind == "**" for p in custom.parameters):
-            return None
-        names |= {p.name for p in custom.parameters[1:] if p.kind != "*"}
-    return frozenset(names)
 
 
 def unknown_keywords(update: Replace) -> list[KeywordValue]:

@@ -68,9 +68,6 @@ _RARELY = frozenset(
 _SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
 #: Functions that make arrays of other shapes.
 _LENGTHENING = frozenset("pad concatenate append repeat tile vstack hstack stack resize zeros ones full empty".split())
-
-#: The events in which fields get values.
-FIELD_EVENTS = (Construct, Replace, AssignAttribute)
 _CHANGES, _COUNTS = "is static and changes from step to step", "is static and counts up"
 
 
