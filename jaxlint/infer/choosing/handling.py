@@ -23,7 +23,7 @@ from jaxlint.syntax.expressions import (
     items_of,
     last_name,
 )
-from jaxlint.syntax.statements import Assign, Augment, Delete, If, Statement, While, parts, target_names
+from jaxlint.syntax.statements import Assign, Augment, Delete, Do, For, If, Statement, While, parts, target_names
 
 #: Functions that choose between arrays.
 _CHOOSING = frozenset({"where", "select"})
@@ -35,30 +35,43 @@ _REPLACING = frozenset(name.rpartition(".")[2] for name in REPLACE_FUNCTIONS)
 def handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str]:
     """The variables of a body that stand for its parameters, or come from around it, and are handled like instances.
 
-    An attribute is assigned or changed in place, a copy with changes is made, a test asks for an attribute, the leaves
-    are unpacked, or a key is taken from one twice; the same is done to what a method of one makes, or it is chosen
-    where arrays are.
+    An attribute is assigned or changed in place, a copy with changes is made or thrown away, a test asks for an
+    attribute, the leaves are unpacked, or a key is taken from one twice; the same is done to what one holds, or to what
+    a method of one makes, or it is chosen where arrays are.
     `is_updating` knows the names of the methods that make such copies.
     """
     made = _made(code)
     for name in _handled(code, is_updating):
         yield name
         yield from made.get(name, ())
-    for call in code.calls if made else ():
+    if not made:
+        return
+    for target in (target for statement in code.statements for target in _targets(statement)):
+        if isinstance(target, Subscript):
+            yield from made.get(dotted(container(target)) or "", ())
+    for call in code.calls:
         if last_name(call.func) in _CHOOSING:
             for argument in call.positional:
                 yield from made.get(dotted(argument) or "", ())
+        elif isinstance(call.func, Attribute) and call.func.attr in MUTATING:
+            yield from made.get(dotted(container(call.func.value)) or "", ())
 
 
 def _made(code: CodeRead) -> Mapping[str, Sequence[str]]:
-    """The variables that hold what methods return, and what the methods are called on."""
+    """The variables that hold attributes or their items, or what methods return, and what these are attributes of."""
     made: dict[str, list[str]] = {}
     for statement in code.statements:
-        if isinstance(statement, Assign) and isinstance(statement.value, Call):
-            func = statement.value.func
-            if isinstance(func, Attribute):
-                for name in target_names(statement.targets[0]):
-                    made.setdefault(name, []).extend(_variable(func.value))
+        match statement:
+            case Assign(targets=(target, *_), value=Call(func=Attribute(value=held))):
+                pass
+            case Assign(targets=(target, *_), value=(Attribute() | Subscript()) as held):
+                pass
+            case For(target=target, iterable=(Attribute() | Subscript()) as held):
+                pass
+            case _:
+                continue
+        for name in target_names(target):
+            made.setdefault(name, []).extend(_variable(held))
     return made
 
 
@@ -70,6 +83,8 @@ def _handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str
             case Assign(targets=(Display(),), value=Call(func=func, args=(Argument(value=tree),))):
                 if last_name(func) in _TAKING_APART:
                     yield from _variable(tree)
+            case Do(value=Call(func=Attribute(value=held, attr=attr))) if attr in UPDATE_METHODS or is_updating(attr):
+                yield from _variable(held)
         if isinstance(statement, (If, While)) and code.applied:
             tests = [test for test, _ in statement.branches] if isinstance(statement, If) else [statement.test]
             yield from (name for test in tests for part in parts(test) for name in _holder(part))

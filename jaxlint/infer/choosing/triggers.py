@@ -281,6 +281,8 @@ class Triggers:
         handles = unit.stores or not unit.calls.isdisjoint(UPDATES)
         return (
             handles
+            or not unit.discards.isdisjoint(self.model.project_index.updating_method_names)
+            or any(f.decorators and self.transformed.decorating(f, module) for f in functions)
             or ("[]" in unit.methods and self._stores_in_field(unit))
             or (CHOOSES in unit.calls and CHOOSES in self.waiting.instance_calls)
             or self.waiting.wants(Candidate(unit, functions, module, self.given, self.calling))

@@ -29,6 +29,7 @@ from jaxlint.infer.reading.call_sites import CallSites
 from jaxlint.infer.reading.flow import UnitReader
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.project.index import Key, TracedBy
+from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -224,7 +225,7 @@ class ModuleReader:
             ):
                 continue
             names = unknown_names(code, self.triggers.given)
-            if names and not names.isdisjoint(handled(code, index.updating_method_names.__contains__)):
+            if names and (_is_compiled(code) or not names.isdisjoint(handled(code, index.updating_method_names.__contains__))):
                 handling[around.qualname] = around
         if handling:
             callers = self.calls.calling.names(module, frozenset(function.name for function in handling.values()))
@@ -414,6 +415,11 @@ class ModuleReader:
             made_by = constructor_of(receiver.cls) if holds_given(receiver) else None
             self._called.append((symbol, made_by, events))
         return reader.value_returned(node, declaration, receiver, place, passed, events)
+
+
+def _is_compiled(code: CodeRead) -> bool:
+    """Whether a body is that of a compiled function, which may do anything to what it is given."""
+    return any(one.transform.kind is Kind.JIT for one in code.applied)
 
 
 def _text(unit: Unit, left_out: Sequence[Unit], source: Source) -> str:
