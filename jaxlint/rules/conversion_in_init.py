@@ -106,9 +106,9 @@ class ConversionInInit(BodyRule):
     ## When not to use it
 
     If no transformation ever gets an instance, a conversion does no harm. Classes that are not seen to go into a
-    transformation are reported with low confidence only, and so is `jnp.asarray`, which takes tracers. A conversion
-    that depends on a test of the value (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is
-    inside of `try` is not reported.
+    transformation are reported with low confidence only, and so is `jnp.asarray`, which takes tracers, unless leaves
+    are seen to be replaced by None. A conversion that depends on a test of the value (`isinstance(x, jax.Array)`,
+    `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
 
     ## References
 
@@ -137,7 +137,9 @@ class ConversionInInit(BodyRule):
 
 
 def _confidence(use: Conversion, cls: PytreeClass, evaluator: Evaluator) -> Confidence:
-    """High if the first `jax.jit` raises; what only placeholders refuse harms nobody who only compiles and maps."""
+    """High if something is seen that raises; what only placeholders refuse harms nobody who only compiles and maps."""
+    if use.needs == "array" and evaluator.traced.is_emptied(cls):
+        return Confidence.HIGH
     if use.needs == "array" or not is_made_to_cross(cls, evaluator):
         return Confidence.LOW
     return Confidence.HIGH if use.needs == "value" else Confidence.MEDIUM

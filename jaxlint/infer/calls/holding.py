@@ -82,10 +82,11 @@ class Holding:
         is_watched = init is not None and init.key in self.watched and not self.notes.expected
         is_noted = is_watched or (self.notes.events is not None and cls.module is place.module)
         stored = self.stored_parameters(cls)
-        given = {one.name: plain(one.value) for one in self._bind(cls, call, values) if one.name in stored}
+        given = {one.name: plain(one.value) for one in self._bind(cls, call, values) if is_noted or one.name in stored}
         if init is not None and is_noted and self.notes.tells_calls:
             self.note_call(init, given, place.function)
-        return tuple((stored[name], value) for name, value in sorted(worth_passing(given).items()))
+        kept = {name: value for name, value in given.items() if name in stored}
+        return tuple((stored[name], value) for name, value in sorted(worth_passing(kept).items()))
 
     def _bind(self, cls: PytreeClass, call: Call, values: Values) -> list[KeywordValue]:
         """The arguments of a constructor call, by parameter name."""

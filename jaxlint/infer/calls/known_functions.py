@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -126,8 +126,9 @@ class KnownFunctions:
             return _on_host(plain(values[0]))
         if name in TREE_MAPS and len(values) > 1:
             value = element_of(values[1]) if call.args[1].star else plain(values[1])
-            if self._puts_in_no_arrays(plain(values[0])):
-                self.evaluator.traced.note_replaced(value)
+            returned = _returned(plain(values[0]))
+            if returned and all(map(has_no_shape, returned)):
+                self.evaluator.traced.note_replaced(value, returned)
             joining = None if any(argument.keyword for argument in call.args) else self._joining(plain(values[0]))
             if joining is not None:
                 self.evaluator.traced.note_stacked(value, joining)
@@ -277,17 +278,6 @@ class KnownFunctions:
                 return False
         return any(isinstance(part, Call) and last_name(part.func) in _ASKING for part in asked)
 
-    def _puts_in_no_arrays(self, function: Value) -> bool:
-        """Whether all that a function returns certainly has no shape, as `leaf is None` and `0` have none."""
-        match function:
-            case LocalFunctionValue(function=LocalFunction(declaration=declaration)):
-                returned = declaration.return_values
-            case FunctionValue(symbol=symbol, applied=()):
-                returned = symbol.declaration.return_values
-            case _:
-                return False
-        return bool(returned) and all(map(has_no_shape, returned))
-
     def _joining(self, function: Value) -> str | None:
         """By what a function certainly makes one array of all that it is given: `lambda *xs: jnp.stack(xs)`."""
         others: tuple[str, ...] = ()
@@ -430,3 +420,13 @@ def full_reduction(call: Call, positional: int = 0) -> bool | None:
     if call.keyword("axis") is not None or call.keyword("keepdims") is not None:
         return None
     return True if len(call.positional) <= positional and not call.has_star else None
+
+
+def _returned(function: Value) -> Sequence[Expr]:
+    """What a function of the project returns, as it is written; nothing where that is not known."""
+    match function:
+        case LocalFunctionValue(function=LocalFunction(declaration=declaration)):
+            return declaration.return_values
+        case FunctionValue(symbol=symbol, applied=()):
+            return symbol.declaration.return_values
+    return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Cross
@@ -16,7 +16,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.non_arrays import FUNCTION
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, DictDisplay, Display, is_none
+from jaxlint.syntax.expressions import Call, DictDisplay, Display, Expr, is_none
 
 
 class TracedClasses:
@@ -29,6 +29,7 @@ class TracedClasses:
         self.evaluator = evaluator
         self._noted: dict[Key, TracedBy] = {}
         self._replaced: set[Key] = set()
+        self._emptied: set[Key] = set()
         self._stacked: dict[Key, str] = {}
         self._filtered: dict[str, bool] = {}
         #: What other modules are seen to pass to transformed functions, of a class that this one may not.
@@ -37,7 +38,7 @@ class TracedClasses:
     def start(self) -> None:
         """Forget what was seen before."""
         self._noted = {}
-        self._replaced = set()
+        self._replaced, self._emptied = set(), set()
         self._stacked = {}
 
     def note(self, value: Value, by: TracedBy) -> None:
@@ -46,13 +47,19 @@ class TracedClasses:
             for cls in self.taken_apart(value):
                 self._noted.setdefault(cls.symbol.key, by)
 
-    def note_replaced(self, value: Value) -> None:
+    def note_replaced(self, value: Value, by: Sequence[Expr]) -> None:
         """Note that the module being read replaces the leaves of a value by what is no array, with `jax.tree.map`."""
-        self._replaced.update(cls.symbol.key for cls in self.taken_apart(value))
+        keys = [cls.symbol.key for cls in self.taken_apart(value)]
+        self._replaced.update(keys)
+        self._emptied.update(keys if all(map(is_none, by)) else ())
 
     def is_replaced(self, cls: PytreeClass) -> bool:
         """Whether the leaves of an instance of the class, or of one that inherits from it, are seen to be replaced."""
         return any(one.symbol.key in self._replaced for one in self.evaluator.model.family(cls))
+
+    def is_emptied(self, cls: PytreeClass) -> bool:
+        """Whether such leaves are seen to be replaced by None."""
+        return any(one.symbol.key in self._emptied for one in self.evaluator.model.family(cls))
 
     def note_stacked(self, value: Value, joining: str) -> None:
         """Note that the module being read makes one instance of several: a function makes arrays of their leaves."""

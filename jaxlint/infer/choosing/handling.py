@@ -8,6 +8,7 @@ from jaxlint.infer.choosing.given import GivenClasses
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import UNKNOWN, UnknownValue
 from jaxlint.libraries.arrays import AT_METHODS
+from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import (
@@ -102,6 +103,8 @@ def _handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str
                 yield from _variable(given)
             elif last_name(func) == "tree_at" and len(call.positional) > 1:
                 yield from _variable(call.positional[1])
+            elif isinstance(given, Attribute) and last_name(func) in LAST_NAMES:
+                yield from _variable(given)
             elif isinstance(given, Attribute) and last_name(func) not in AT_METHODS:
                 path = f"{dotted(given)}"
                 if path in keys and "random" in (dotted(func) or ""):

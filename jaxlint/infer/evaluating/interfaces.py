@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from jaxlint.infer.bodies.named_classes import NamedClasses
@@ -81,11 +81,14 @@ class ClassesInTransformations(Protocol):
     def note(self, value: Value, by: TracedBy) -> None:
         """Note what the module being read passes to a transformed function."""
 
-    def note_replaced(self, value: Value) -> None:
+    def note_replaced(self, value: Value, by: Sequence[Expr]) -> None:
         """Note that the module being read replaces the leaves of a value by what is no array."""
 
     def is_replaced(self, cls: PytreeClass) -> bool:
         """Whether the leaves of an instance of the class or of its subclasses are seen to be replaced so."""
+
+    def is_emptied(self, cls: PytreeClass) -> bool:
+        """Whether such leaves are seen to be replaced by None."""
 
     def note_stacked(self, value: Value, joining: str) -> None:
         """Note that the module being read makes one instance of several: a function makes arrays of their leaves."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from jaxlint.infer.bodies.declarations import Declarations
 from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.calls.calls import CallEvaluator
-from jaxlint.infer.calls.elsewhere import CallsElsewhere, Told
+from jaxlint.infer.calls.elsewhere import CallsElsewhere, Told, called_as
 from jaxlint.infer.calls.holding import constructor_of
 from jaxlint.infer.calls.passing import worth_passing
 from jaxlint.infer.calls.transformed_classes import TracedClasses
@@ -28,8 +28,8 @@ from jaxlint.infer.reading.at_each_call import at_each_call
 from jaxlint.infer.reading.call_sites import CallSites
 from jaxlint.infer.reading.flow import UnitReader
 from jaxlint.infer.transforms.applied import Applied
-from jaxlint.project.index import Key, TracedBy
 from jaxlint.libraries.transforms import Kind
+from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -136,6 +136,7 @@ class ModuleReader:
         env = Environment(module, "")
         read = [self.read_unit(module, unit, rows, env) for unit, rows in chosen]
         found = [events for events in read if events]
+        self._construct(found, module)
         self._ask(self._handling(found, module), module)
         join_statements(found)
         return found + [events for _, events in self.called()]
@@ -209,9 +210,10 @@ class ModuleReader:
         outer = [f for f in functions.values() if "<locals>" not in f.scope]
         bare = {f.qualname: f for f in outer if self._may_be_given(f, module)}
         makers = {name: self.triggers.given.maker(f, module) for name, f in bare.items() if f.owner is not None}
-        known = {f.name for f in bare.values()}.union(*(maker.rpartition(".")[2:] for maker in makers.values()))
+        names_of = {qualname: called_as(FunctionSymbol(module, f)) for qualname, f in bare.items()}
+        known = set(names_of.values()).union(*(maker.rpartition(".")[2:] for maker in makers.values()))
         named = self.elsewhere.named(known, module) if read else set[str]()
-        called = {n for n, f in bare.items() if f.name in named or makers.get(n, "").rpartition(".")[2] in named}
+        called = {n for n in bare if names_of[n] in named or makers.get(n, "").rpartition(".")[2] in named}
         if not called:
             return []
         inside = named.union(*(unit.calls for unit in module.outline.units))
@@ -221,11 +223,13 @@ class ModuleReader:
             if (
                 around is None
                 or around.qualname in handling
-                or not (around.name in inside or around.qualname in called)
+                or not (names_of[around.qualname] in inside or around.qualname in called)
             ):
                 continue
             names = unknown_names(code, self.triggers.given)
-            if names and (_is_compiled(code) or not names.isdisjoint(handled(code, index.updating_method_names.__contains__))):
+            if names and (
+                _is_compiled(code) or not names.isdisjoint(handled(code, index.updating_method_names.__contains__))
+            ):
                 handling[around.qualname] = around
         if handling:
             callers = self.calls.calling.names(module, frozenset(function.name for function in handling.values()))
@@ -250,12 +254,26 @@ class ModuleReader:
             if passed or holds_given(receiver):
                 self.call_sites.note(symbol, passed, None)
                 self.call_sites.asked.update((symbol.key, *makers))
-                notes = self.calls.notes
-                notes.events, notes.place = [], Place(module, subclasses=self.model.subclasses, applied=self._applied)
-                try:
-                    self.return_of(symbol, receiver, worth_passing(passed))
-                finally:
-                    notes.events = notes.place = None
+                self._read_with(symbol, receiver, worth_passing(passed))
+
+    def _construct(self, found: Sequence[Sequence[Event]], module: Module) -> None:
+        """Read the constructors of ordinary classes with what the module itself passes to them."""
+        read = (event.function for events in found for event in events if isinstance(event, CodeRead))
+        for function in {f.qualname: f for f in read if f is not None and f.name == "__init__" and f.owner}.values():
+            symbol = FunctionSymbol(module, function)
+            told = {name: value for name, value in self.call_sites.told(symbol).items() if value is not None}
+            if told:
+                self._read_with(symbol, self._given_receiver(function, module, ()), worth_passing(told))
+
+    def _read_with(self, function: FunctionSymbol, receiver: Value | None, passed: dict[str, Value]) -> None:
+        """Read a function of the module with what it is given, and note what happens in it."""
+        notes = self.calls.notes
+        notes.events = []
+        notes.place = Place(function.module, subclasses=self.model.subclasses, applied=self._applied)
+        try:
+            self.return_of(function, receiver, passed)
+        finally:
+            notes.events = notes.place = None
 
     def _maker(self, function: Function, module: Module) -> list[FunctionSymbol]:
         """The constructor of the class of a method that reads what that is given, if it is one."""
