@@ -146,6 +146,8 @@ _NUMBERS = {
 _TAKING_ARRAYS = frozenset({"jax.random.permutation"})
 #: The libraries whose functions want the number of an axis.
 _WITH_AXIS = frozenset({"jax.numpy", "jax.numpy.linalg", "jax.nn"})
+#: The functions of jax that run what they are given, at once.
+_RUNNING = ("jax.lax.", "jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map")
 _CONVERSIONS = frozenset({"int", "float", "bool"})
 #: What makes the same shape of a list or a tuple.
 _COPYING = frozenset({"builtins.tuple", "builtins.list"})
@@ -299,10 +301,20 @@ class StaticUses:
             self._found.append(Use(found, how, _place(found, expr), takes_arrays))
         return found is not None
 
+    def _run(self, function: Lambda) -> None:
+        """The uses in the body of a lambda that runs where it stands, if its parameters hide no other variable."""
+        own = (*function.params, *function.other_params)
+        if any(name in self._bound or self._origins.of(Name(function.at, name)) is not None for name in own):
+            return
+        self._inside(function.body)
+
     def _call(self, call: Call) -> None:
         name = self._name_of(call.func)
         module, _, last = name.rpartition(".")
         positional = call.positional
+        if name.startswith(_RUNNING):
+            for function in (part for part in positional if isinstance(part, Lambda)):
+                self._run(function)
         if name == "builtins.range":
             for argument in positional:
                 self._use(argument, COUNT)
