@@ -169,9 +169,11 @@ class ProjectIndex(msgspec.Struct, array_like=True):
                 break
             changing |= calling
         self.method_calls = {}
-        # the modules of mixins need not import a framework
-        self.imports = msgspec.structs.replace(self.imports, relevant=self.imports.relevant | self.seeing)
+        # the modules of mixins need not import a framework, nor do those that are given instances by who imports them
+        relevant = self.imports.relevant | self.seeing
         self.seeing = self.imports.importing(self.seeing | self.imports.outward)
+        used = {path for path, by in self.imports.importers.items() if not self.seeing.isdisjoint(by)}
+        self.imports = msgspec.structs.replace(self.imports, relevant=relevant | used)
 
 
 class IndexedModule(msgspec.Struct, frozen=True, array_like=True):

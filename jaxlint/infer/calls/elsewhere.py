@@ -8,6 +8,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from jaxlint.infer.choosing.pieces import is_transformed
 from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
@@ -30,6 +31,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.names_used import NamesUsed
 from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Argument, Attribute, Call
 from jaxlint.syntax.paths import is_test_file
 
 #: Of how many modules the calls are read for one module.
@@ -124,10 +126,18 @@ class CallsElsewhere:
 
 
 def called_as(symbol: FunctionSymbol) -> str:
-    """By which name a function is called; a constructor by that of its class."""
-    function = symbol.declaration
-    is_constructor = function.owner is not None and function.name == "__init__"
-    return (function.owner or "").rpartition(".")[2] if is_constructor else function.name
+    """By which name a function is called: a constructor by that of its class, a method as it is kept compiled."""
+    function, outline = symbol.declaration, symbol.module.outline
+    if function.owner is None or function.owner not in outline.classes:
+        return function.name
+    if function.name == "__init__":
+        return function.owner.rpartition(".")[2]
+    for qualname in outline.classes[function.owner].methods.get("__init__", ()):
+        for kept in outline.functions[qualname].self_assignments:
+            match kept.value:
+                case Call(args=(Argument(value=Attribute(attr=function.name)), *_)) if is_transformed(kept.value):
+                    return kept.attr  # `self.step = jax.jit(self._step)`
+    return function.name
 
 
 def _has(name: str, module: Module, used: NamesUsed) -> bool:

@@ -284,7 +284,7 @@ class Triggers:
             or not unit.discards.isdisjoint(self.model.project_index.updating_method_names)
             or any(f.decorators and self.transformed.decorating(f, module) for f in functions)
             or not unit.calls.isdisjoint(LAST_NAMES)
-            or ("[]" in unit.methods and self._stores_in_field(unit))
+            or "[]" in unit.methods
             or (CHOOSES in unit.calls and CHOOSES in self.waiting.instance_calls)
             or self.waiting.wants(Candidate(unit, functions, module, self.given, self.calling))
         )
