@@ -325,7 +325,8 @@ def test_what_the_readme_shows(folder: Path) -> None:
     """Of its first program, without the plugin and with it."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     program = re.search(r"```python\n(.*?)```", text, re.DOTALL)
-    shown = re.search(r"says of the program above only `(.*?)`, which is wrong. With it:\n\n```\n(train\.py:.*?)\n```", text, re.DOTALL)
+    sentence = r"says of the program above only `(.*?)`, which is wrong. With it:\n\n```\n(train\.py:.*?)\n```"
+    shown = re.search(sentence, text, re.DOTALL)
     assert program is not None and shown is not None
     (folder / "train.py").write_text(program[1])
     (folder / "plain.ini").write_text(SMALL_CONFIG.replace("plugins = jaxlint_mypy\n", ""))
