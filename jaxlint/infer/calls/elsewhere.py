@@ -8,7 +8,6 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from jaxlint.infer.choosing.pieces import is_transformed
 from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
@@ -24,6 +23,7 @@ from jaxlint.infer.known.values import (
     joined,
     plain,
 )
+from jaxlint.infer.transforms.calling import is_transformed
 from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol

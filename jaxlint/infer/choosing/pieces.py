@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from jaxlint.infer.choosing.rows import Place, place
+from jaxlint.infer.transforms.calling import is_transformed
 from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Assignment, Function, Import, Unit
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Name, last_name
 
 
 def pieces_of(module: Module) -> list[Unit]:
@@ -42,11 +43,6 @@ def is_made(name: str, module: Module) -> bool:
     """Whether a variable of the module is given what a call returns."""
     bindings = module.outline.module_scope.bindings.get(name, ())
     return any(isinstance(b, Assignment) and isinstance(b.value, Call) for b in bindings)
-
-
-def is_transformed(value: Expr | None) -> bool:
-    """Whether an expression is the call of what may be a transformation."""
-    return isinstance(value, Call) and (dotted(value.func) or "").rpartition(".")[2] in LAST_NAMES
 
 
 def transformed_attributes(function: Function) -> set[str]:

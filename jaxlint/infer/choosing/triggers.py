@@ -14,7 +14,6 @@ from jaxlint.infer.choosing.pieces import (
     held_as,
     imports_jax,
     is_made,
-    is_transformed,
     pieces_of,
     rebinds_self,
     transformed_attributes,
@@ -23,7 +22,7 @@ from jaxlint.infer.choosing.renamed import UPDATES, fills_parameter, renamed_upd
 from jaxlint.infer.choosing.rows import Place, Rows, place
 from jaxlint.infer.choosing.waiting import Candidate, Waiting
 from jaxlint.infer.known.annotations import AnnotationReader
-from jaxlint.infer.transforms.calling import CallingFunctions
+from jaxlint.infer.transforms.calling import CallingFunctions, is_transformed
 from jaxlint.infer.transforms.transformed import TransformedFunctions, names_static
 from jaxlint.libraries.arrays import ARRAY_MAKERS, AT_METHODS
 from jaxlint.libraries.optimizers import OF_FUNCTIONS

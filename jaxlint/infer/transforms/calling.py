@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection
 
+from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.symbols.outline import Function, Outline, Unit
-from jaxlint.syntax.expressions import last_name, without_call
+from jaxlint.syntax.expressions import Call, Expr, dotted, last_name, without_call
 
 #: Through how many functions of a module a call is followed.
 _MOST = 2
@@ -78,3 +79,8 @@ def piece_of(function: Function, outline: Outline) -> Unit:
     row, units = function.at.row, outline.units
     unit = units[bisect_right(units, row, key=lambda one: one.first) - 1]
     return next((piece for piece in unit.pieces if piece.kind == "function" and piece.first <= row <= piece.last), unit)
+
+
+def is_transformed(value: Expr | None) -> bool:
+    """Whether an expression is the call of what may be a transformation."""
+    return isinstance(value, Call) and (dotted(value.func) or "").rpartition(".")[2] in LAST_NAMES
