@@ -136,7 +136,7 @@ class ModuleReader:
         env = Environment(module, "")
         read = [self.read_unit(module, unit, rows, env) for unit, rows in chosen]
         found = [events for events in read if events]
-        self._construct(found, module)
+        self._read_constructors(found, module)
         self._ask(self._handling(found, module), module)
         join_statements(found)
         return found + [events for _, events in self.called()]
@@ -256,7 +256,7 @@ class ModuleReader:
                 self.call_sites.asked.update((symbol.key, *makers))
                 self._read_with(symbol, receiver, worth_passing(passed))
 
-    def _construct(self, found: Sequence[Sequence[Event]], module: Module) -> None:
+    def _read_constructors(self, found: Sequence[Sequence[Event]], module: Module) -> None:
         """Read the constructors of ordinary classes with what the module itself passes to them."""
         read = (event.function for events in found for event in events if isinstance(event, CodeRead))
         for function in {f.qualname: f for f in read if f is not None and f.name == "__init__" and f.owner}.values():
