@@ -38,7 +38,7 @@ def handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str]
 
     An attribute is assigned or changed in place, a copy with changes is made or thrown away, a test asks for an
     attribute, the leaves are unpacked, or a key is taken from one twice; the same is done to what one holds, or to what
-    a method of one makes, or it is chosen where arrays are.
+    a method of one makes, or it is chosen where arrays are. A method or attribute of one is transformed.
     `is_updating` knows the names of the methods that make such copies.
     """
     made = _made(code)
