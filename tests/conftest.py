@@ -19,6 +19,9 @@ from tools.external import Unavailable
 # Where Python is asked to store no byte code, each of the thousand processes that tests start would compile all anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# An environment that is activated is where jaxlint looks for versions: what is expected does not depend on the shell.
+for activated in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+    os.environ.pop(activated, None)
 # Nothing of what is collected goes away, and ten thousand tests are looked through often meanwhile.
 gc.disable()
 

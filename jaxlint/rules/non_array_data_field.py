@@ -284,10 +284,10 @@ def _is_out_of_reach(traced: TracedBy, event: Construct, evaluator: Evaluator) -
     That stands in modules which have nothing to do with this one (scripts, tests), or it is a function inside of
     another one, and the instance stays in a third (tests).
     """
-    module, index, cls = event.place.module, evaluator.model.project_index, event.cls.cls
-    sending = {traced.home, *index.sending.get(cls.symbol.key, ())} - {"", module.path}
-    if sending:
-        if not index.imports.are_apart(module.path, sending):
+    module, cls = event.place.module, event.cls.cls
+    senders = evaluator.traced.senders(cls, (traced,), module)
+    if senders:
+        if not evaluator.model.project_index.imports.are_apart(module.path, senders):
             return False
         if not evaluator.traced.is_sent_by(module, cls):
             return True

@@ -171,10 +171,10 @@ class StaticArrayField(ClassRule, EventRule):
 
 def _may_cross_from(module: Module, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether instances go into a transformation, as is seen, which has to do with what a module makes."""
-    index = evaluator.model.project_index
     traced = [found for one in evaluator.model.family(cls) if (found := evaluator.traced.of(one)) is not None]
-    sending = {*(one.home for one in traced), *index.sending.get(cls.symbol.key, ())} - {"", module.path}
-    return bool(traced) and not (bool(sending) and index.imports.are_apart(module.path, sending))
+    senders = evaluator.traced.senders(cls, traced, module)
+    imports = evaluator.model.project_index.imports
+    return bool(traced) and not (bool(senders) and imports.are_apart(module.path, senders))
 
 
 def _can_be_called(value: Value) -> bool:

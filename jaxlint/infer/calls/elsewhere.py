@@ -78,7 +78,10 @@ class CallsElsewhere:
         return {key: found for key, found in agreed.items() if any(map(is_informative, found.values()))}
 
     def passing(self, cls: PytreeClass, checked: Module | None) -> TracedBy | None:
-        """A transformed function to which the module of a class passes instances, or a module that knows that."""
+        """A transformed function to which the module of a class passes instances, or a module that knows that.
+
+        Of the module that is `checked`, too: of it only those units were read in which something may be found.
+        """
         homes = [home for home in self._homes(cls.module) if home is not checked]
         for home in (cls.module, *(homes if len(homes) <= _MOST_HOMES else ())):
             if home.path not in self._passing:

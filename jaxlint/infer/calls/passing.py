@@ -162,8 +162,7 @@ def is_function(value: Value) -> bool:
     return isinstance(value, FunctionValue)
 
 
-def called_back(passed: Mapping[str, Value], function: FunctionSymbol, calling: CallingFunctions) -> dict[str, Value]:
-    """The functions among the arguments of a call that the called one may call itself, or have transformed."""
-    given = {name: plain(value) for name, value in passed.items() if is_function(plain(value))} if passed else {}
+def called_back(given: Mapping[str, Value], function: FunctionSymbol, calling: CallingFunctions) -> dict[str, Value]:
+    """Those of the functions among the arguments of a call that the called one may call itself, or have transformed."""
     applying = calling.applying(function.module) if given else ()
     return {name: value for name, value in given.items() if name in applying or calls_one_of((name,), function)}

@@ -80,6 +80,14 @@ class TracedClasses:
         key = cls.symbol.key
         return key in self._noted or module.path in self.evaluator.model.project_index.sending.get(key, ())
 
+    def senders(self, cls: PytreeClass, by: Iterable[TracedBy], module: Module) -> set[str]:
+        """The other modules than one (by their paths) that send instances of a class into a transformation.
+
+        `by` are transformed functions that take them; their own modules count.
+        """
+        known = self.evaluator.model.project_index.sending.get(cls.symbol.key, ())
+        return {*(one.home for one in by), *known} - {"", module.path}
+
     @property
     def noted(self) -> Mapping[Key, TracedBy]:
         """The classes of what the module being read passes to transformed functions."""

@@ -63,16 +63,13 @@ def _made(code: CodeRead) -> Mapping[str, Sequence[str]]:
     made: dict[str, list[str]] = {}
     for statement in code.statements:
         match statement:
-            case Assign(targets=(target, *_), value=Call(func=Attribute(value=held))):
-                pass
-            case Assign(targets=(target, *_), value=(Attribute() | Subscript()) as held):
-                pass
-            case For(target=target, iterable=(Attribute() | Subscript()) as held):
-                pass
-            case _:
-                continue
-        for name in target_names(target):
-            made.setdefault(name, []).extend(_variable(held))
+            case (
+                Assign(targets=(target, *_), value=Call(func=Attribute(value=held)))
+                | Assign(targets=(target, *_), value=(Attribute() | Subscript()) as held)
+                | For(target=target, iterable=(Attribute() | Subscript()) as held)
+            ):
+                for name in target_names(target):
+                    made.setdefault(name, []).extend(_variable(held))
     return made
 
 

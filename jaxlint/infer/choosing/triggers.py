@@ -277,13 +277,13 @@ class Triggers:
         functions = self._functions(module, unit)
         if not any(has_bare_parameters(f) or self.given.maker(f, module) for f in functions):
             return False
-        handles = unit.stores or not unit.calls.isdisjoint(UPDATES)
         return (
-            handles
+            unit.stores
+            or "[]" in unit.methods
+            or not unit.calls.isdisjoint(UPDATES)
+            or not unit.calls.isdisjoint(LAST_NAMES)
             or not unit.discards.isdisjoint(self.model.project_index.updating_method_names)
             or any(f.decorators and self.transformed.decorating(f, module) for f in functions)
-            or not unit.calls.isdisjoint(LAST_NAMES)
-            or "[]" in unit.methods
             or (CHOOSES in unit.calls and CHOOSES in self.waiting.instance_calls)
             or self.waiting.wants(Candidate(unit, functions, module, self.given, self.calling))
         )

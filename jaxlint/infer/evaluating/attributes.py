@@ -359,8 +359,8 @@ def has_framework_method(cls: PytreeClass, name: str) -> bool:
 def _is_replaced(name: str, cls: PytreeClass) -> bool:
     """Whether instances have something else under the name of a method: `self.reset = jax.jit(_reset)`.
 
-    `self.step = jax.jit(self.step)` does what the method does. What the module puts on the class is not looked at:
-    `State.step = step`.
+    `self.step = jax.jit(self.step)` does what the method does. What the module puts on the class (`State.step = step`)
+    may do anything.
     """
     if any(name in one.attributes_given for one in cls.mro):
         return True

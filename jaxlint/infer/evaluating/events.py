@@ -7,7 +7,7 @@ need not know which front end it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -320,4 +320,5 @@ def rests_on_annotation(event: Event) -> bool:
 
 
 #: The events in which fields get values.
+FieldEvent: TypeAlias = Construct | Replace | AssignAttribute
 FIELD_EVENTS = (Construct, Replace, AssignAttribute)

@@ -74,6 +74,9 @@ class ClassesInTransformations(Protocol):
     def is_sent_by(self, module: Module, cls: PytreeClass) -> bool:
         """Whether the module being read sends instances of a class into a transformation."""
 
+    def senders(self, cls: PytreeClass, by: Iterable[TracedBy], module: Module) -> set[str]:
+        """The other modules than one (by their paths) that send instances of a class into a transformation."""
+
     @property
     def declared(self) -> Mapping[Key, TracedBy]:
         """The classes that declarations of the project send into transformed functions."""

@@ -265,9 +265,20 @@ class Notes:
             return
         rebinds = base is not None and dotted(base) in self.targets
         in_loop = self.loop_depth > 0
-        made = Replace(call.at, place, call, base, instance, function, keywords, in_loop, rebinds, self.into_jit, by=by)
-        if self.comprehensions:
-            made = replace(made, in_comprehension=True)
+        made = Replace(
+            call.at,
+            place,
+            call,
+            base,
+            instance,
+            function,
+            keywords,
+            in_loop,
+            rebinds,
+            self.into_jit,
+            by=by,
+            in_comprehension=self.comprehensions > 0,
+        )
         if beside:
             self.unnoted = replace(made, beside=True)  # what the call returns is no copy
             return
@@ -300,8 +311,11 @@ class Notes:
     ) -> None:
         """The construction of an instance."""
         if self.active is not None:
-            given, in_loop, many = tuple(arguments), self.loop_depth > 0, self.comprehensions > 0
-            self.add(Construct(call.at, self.active, cls, call, given, in_loop, self.into_jit, by_create, many))
+            given, in_loop, each = tuple(arguments), self.loop_depth > 0, self.comprehensions > 0
+            made = Construct(
+                call.at, self.active, cls, call, given, in_loop, self.into_jit, by_create, in_comprehension=each
+            )
+            self.add(made)
 
     def call_method(self, call: Call, receiver: Value) -> None:
         """The call of a method of a known class or its instance."""

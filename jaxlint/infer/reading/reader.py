@@ -254,7 +254,7 @@ class ModuleReader:
             if passed or holds_given(receiver):
                 self.call_sites.note(symbol, passed, None)
                 self.call_sites.asked.update((symbol.key, *makers))
-                self._read_with(symbol, receiver, worth_passing(passed))
+                self._read_given(symbol, receiver, worth_passing(passed))
 
     def _read_constructors(self, found: Sequence[Sequence[Event]], module: Module) -> None:
         """Read the constructors of ordinary classes with what the module itself passes to them."""
@@ -263,9 +263,9 @@ class ModuleReader:
             symbol = FunctionSymbol(module, function)
             told = {name: value for name, value in self.call_sites.told(symbol).items() if value is not None}
             if told:
-                self._read_with(symbol, self._given_receiver(function, module, ()), worth_passing(told))
+                self._read_given(symbol, self._given_receiver(function, module, ()), worth_passing(told))
 
-    def _read_with(self, function: FunctionSymbol, receiver: Value | None, passed: dict[str, Value]) -> None:
+    def _read_given(self, function: FunctionSymbol, receiver: Value | None, passed: dict[str, Value]) -> None:
         """Read a function of the module with what it is given, and note what happens in it."""
         notes = self.calls.notes
         notes.events = []

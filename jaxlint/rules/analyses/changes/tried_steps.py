@@ -83,11 +83,7 @@ def is_carried(base: str, update: Update, body: Body) -> bool:
     around = (s for s in walk(body) if isinstance(s, (For, While)) and s.at.lineno < row <= s.at.end_lineno)
     outermost = next(around, None)
     given = (s for s in walk(outermost.body if outermost is not None else ()) if isinstance(s, Assign))
-    return any(
-        any(base in target_names(target) for target in one.targets)
-        and any(dotted(part) == base for part in parts(one.value))
-        for one in given
-    )
+    return any(any(base in target_names(target) for target in s.targets) and _reads(base, s.value) for s in given)
 
 
 def _is_blank(expr: Expr, bound: Mapping[str, Expr], code: CodeRead, evaluator: Evaluator) -> bool:

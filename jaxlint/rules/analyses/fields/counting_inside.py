@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import AssignAttribute, Construct, Replace
+from jaxlint.infer.evaluating.events import AssignAttribute, Construct, FieldEvent, Replace
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -48,8 +48,6 @@ from jaxlint.syntax.statements import (
 
 #: How many methods that call each other are looked into.
 _FAR = 3
-#: The events in which fields get values.
-FieldEvent = Construct | Replace | AssignAttribute
 
 
 class Counting(msgspec.Struct, frozen=True):
@@ -93,10 +91,14 @@ def ends_with_the_call(event: FieldEvent, field: str, evaluator: Evaluator) -> b
     callers = _callers(function, module, evaluator)
     if not callers:
         return False
-    items = _items(function, _counting(event, field, evaluator), module, evaluator)
-    in_place = isinstance(event, AssignAttribute)
-    computes = _methods_that_compute(event, field, evaluator)
-    counting = Counting(lambda call: last_name(call.func) == function.name, field, items, "", in_place, computes)
+    inside = _counting(event, field, evaluator)
+    counting = Counting(
+        lambda call: last_name(call.func) == function.name,
+        field,
+        _items(function, inside, module, evaluator),
+        in_place=isinstance(event, AssignAttribute),
+        computes=inside.computes,
+    )
     return all(
         _is_compiled(caller, module, evaluator) and keeps_inside(caller, counting, module, evaluator)
         for caller in callers

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import FieldEvent
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.updating import COPYING_NAMES
-from jaxlint.rules.analyses.fields.counting_inside import FieldEvent
 from jaxlint.rules.analyses.fields.swept import runs_a_loop
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -111,7 +111,7 @@ def _is_after_failure(place: Span, body: Body) -> bool:
     """Whether a turn of a loop comes to a place only if it was not left before, or where an exception was met."""
     for statement in body:
         if place_of(statement.at).holds(place):
-            return isinstance(statement, Try) and any(_holds(one.body, place) for one in statement.handlers)
+            return isinstance(statement, Try) and any(holds(one.body, place) for one in statement.handlers)
         for _, branch in statement.branches if isinstance(statement, If) else ():
             if isinstance(branch[-1], (Return, Jump)):
                 return True
@@ -126,10 +126,11 @@ def happens_seldom(at: object, body: Body) -> bool:
 
 
 def _loops_around(place: Span, body: Body) -> list[For | While]:
-    return [s for s in walk(body) if isinstance(s, (For, While)) and _holds(s.body, place)]
+    return [s for s in walk(body) if isinstance(s, (For, While)) and holds(s.body, place)]
 
 
-def _holds(body: Body, place: Span) -> bool:
+def holds(body: Body, place: Span) -> bool:
+    """Whether a place is in one of the statements of a body, or below them."""
     return any(place_of(s.at).holds(place) for s in body)
 
 
@@ -137,7 +138,7 @@ def _branches(body: Body, place: Span) -> Iterator[tuple[Expr, Body]]:
     """The branches of conditions in which something stands, with their tests."""
     for statement in walk(body, nested=False):
         for test, branch in statement.branches if isinstance(statement, If) else ():
-            if _holds(branch, place):
+            if holds(branch, place):
                 yield test, branch
 
 

@@ -9,7 +9,15 @@ import msgspec
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Event, KeywordValue, Replace
+from jaxlint.infer.evaluating.events import (
+    AssignAttribute,
+    CodeRead,
+    Construct,
+    Event,
+    FieldEvent,
+    KeywordValue,
+    Replace,
+)
 from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.libraries.transforms import CARRIED, Kind
@@ -18,7 +26,6 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
 from jaxlint.rules.analyses.fields.counting_inside import (
-    FieldEvent,
     ends_with_its_call,
     ends_with_the_call,
     stays_in_variable,
@@ -26,7 +33,7 @@ from jaxlint.rules.analyses.fields.counting_inside import (
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fields.needed_numbers import Need
 from jaxlint.rules.analyses.fields.put_back import is_put_back
-from jaxlint.rules.analyses.fields.seldom_moved import is_seldom_moved, is_stage, tries_again
+from jaxlint.rules.analyses.fields.seldom_moved import holds, is_seldom_moved, is_stage, tries_again
 from jaxlint.rules.analyses.fields.stepped import SCALING, Moved, moved_at_each_turn
 from jaxlint.rules.analyses.fields.swept import swept_into
 from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
@@ -36,13 +43,11 @@ from jaxlint.syntax.expressions import (
     Binary,
     Call,
     Display,
-    Span,
     Starred,
     dotted,
     last_name,
 )
 from jaxlint.syntax.statements import (
-    Body,
     For,
     If,
     While,
@@ -193,7 +198,7 @@ def is_seldom(number: StaticNumber, code: CodeRead) -> bool:
     one of its own for each, and where a comprehension tries them.
     """
     place = place_of(number.at)
-    loops = [s for s in code.statements if isinstance(s, (For, While)) and _holds(s.body, place)]
+    loops = [s for s in code.statements if isinstance(s, (For, While)) and holds(s.body, place)]
     if not loops:
         return number.in_loop
     inside = list(walk(loops[-1].body, nested=False))
@@ -201,10 +206,6 @@ def is_seldom(number: StaticNumber, code: CodeRead) -> bool:
         return True
     is_written_out = isinstance(loops[-1], For) and isinstance(loops[-1].iterable, Display)
     return is_written_out and any(isinstance(s, (For, While)) for s in inside)
-
-
-def _holds(body: Body, place: Span) -> bool:
-    return any(place_of(s.at).holds(place) for s in body)
 
 
 def _is_put(moved: Moved, code: CodeRead, evaluator: Evaluator) -> bool:

@@ -8,6 +8,7 @@ from functools import lru_cache
 import msgspec
 
 from jaxlint.infer.bodies.contents import contents_of
+from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.rules.analyses.under_trace.computed_from import Origins, is_behind
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -147,7 +148,7 @@ _TAKING_ARRAYS = frozenset({"jax.random.permutation"})
 #: The libraries whose functions want the number of an axis.
 _WITH_AXIS = frozenset({"jax.numpy", "jax.numpy.linalg", "jax.nn"})
 #: The functions of jax that run what they are given, at once.
-_RUNNING = ("jax.lax.", "jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map")
+_RUNNING = ("jax.lax.", *TREE_MAPS)
 _CONVERSIONS = frozenset({"int", "float", "bool"})
 #: What makes the same shape of a list or a tuple.
 _COPYING = frozenset({"builtins.tuple", "builtins.list"})
