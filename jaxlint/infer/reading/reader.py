@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from jaxlint.infer.bodies.declarations import Declarations
 from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.calls.calls import CallEvaluator
-from jaxlint.infer.calls.elsewhere import CallsElsewhere, Told, called_as
+from jaxlint.infer.calls.elsewhere import CallsElsewhere, Told
 from jaxlint.infer.calls.holding import constructor_of
 from jaxlint.infer.calls.passing import worth_passing
 from jaxlint.infer.calls.transformed_classes import TracedClasses
-from jaxlint.infer.choosing.handling import handled, unknown_names
+from jaxlint.infer.choosing.asking import FunctionsToAsk
 from jaxlint.infer.choosing.pieces import has_bare_parameters
 from jaxlint.infer.choosing.rows import Rows
 from jaxlint.infer.choosing.triggers import Triggers
@@ -28,7 +28,6 @@ from jaxlint.infer.reading.at_each_call import at_each_call
 from jaxlint.infer.reading.call_sites import CallSites
 from jaxlint.infer.reading.flow import UnitReader
 from jaxlint.infer.transforms.applied import Applied
-from jaxlint.libraries.transforms import Kind
 from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -87,6 +86,7 @@ class ModuleReader:
         self.calls.note_call = self.call_sites.note
         self.evaluator.passed_by_calls = self._agreed_on
         self.elsewhere = CallsElsewhere(model, self._listener)
+        self.to_ask = FunctionsToAsk(self.triggers, self.elsewhere)
         self.traced.elsewhere = lambda cls: self.elsewhere.passing(cls, self.checked)
         #: Reads the calls in other modules, once that is needed; how many readers listen for others.
         self.listening: ModuleReader | None = None
@@ -136,8 +136,9 @@ class ModuleReader:
         env = Environment(module, "")
         read = [self.read_unit(module, unit, rows, env) for unit, rows in chosen]
         found = [events for events in read if events]
-        self._read_constructors(found, module)
-        self._ask(self._handling(found, module), module)
+        read_code = [event for events in found for event in events if isinstance(event, CodeRead)]
+        self._read_constructors(read_code, module)
+        self._ask(self.to_ask.of(module, read_code), module)
         join_statements(found)
         return found + [events for _, events in self.called()]
 
@@ -199,47 +200,6 @@ class ModuleReader:
 
     # -- what other modules pass ---------------------------------------------------------------
 
-    def _handling(self, found: Sequence[Sequence[Event]], module: Module) -> list[Function]:
-        """The functions of a module that handle parameters of which nothing is known, and those that call them."""
-        index, functions = self.model.project_index, module.outline.functions
-        if module.path not in index.imports.importers or not (
-            module.path in index.seeing or self.triggers.may_be_given_pytrees(module)
-        ):
-            return []
-        read = [event for events in found for event in events if isinstance(event, CodeRead)]
-        outer = [f for f in functions.values() if "<locals>" not in f.scope]
-        bare = {f.qualname: f for f in outer if self._may_be_given(f, module)}
-        makers = {name: self.triggers.given.maker(f, module) for name, f in bare.items() if f.owner is not None}
-        names_of = {qualname: called_as(FunctionSymbol(module, f)) for qualname, f in bare.items()}
-        known = set(names_of.values()).union(*(maker.rpartition(".")[2:] for maker in makers.values()))
-        named = self.elsewhere.named(known, module) if read else set[str]()
-        called = {n for n in bare if names_of[n] in named or makers.get(n, "").rpartition(".")[2] in named}
-        if not called:
-            return []
-        inside = named.union(*(unit.calls for unit in module.outline.units))
-        handling: dict[str, Function] = {}
-        for code in read:
-            around = bare.get("" if code.function is None else code.function.qualname.partition(".<locals>")[0])
-            if (
-                around is None
-                or around.qualname in handling
-                or not (names_of[around.qualname] in inside or around.qualname in called)
-            ):
-                continue
-            names = unknown_names(code, self.triggers.given)
-            if names and (
-                _is_compiled(code) or not names.isdisjoint(handled(code, index.updating_method_names.__contains__))
-            ):
-                handling[around.qualname] = around
-        if handling:
-            callers = self.calls.calling.names(module, frozenset(function.name for function in handling.values()))
-            handling |= {name: bare[name] for name in called if bare[name].name in callers}
-        return list(handling.values())
-
-    def _may_be_given(self, function: Function, module: Module) -> bool:
-        """Whether something of unknown class is given to a function, or to the constructor of its class."""
-        return has_bare_parameters(function) or bool(function.owner and self.triggers.given.maker(function, module))
-
     def _ask(self, functions: Sequence[Function], module: Module) -> None:
         """Read functions of the module with what other modules pass to them, and give to the constructors of `self`."""
         symbols = {f.qualname: FunctionSymbol(module, f) for f in functions}
@@ -256,10 +216,12 @@ class ModuleReader:
                 self.call_sites.asked.update((symbol.key, *makers))
                 self._read_given(symbol, receiver, worth_passing(passed))
 
-    def _read_constructors(self, found: Sequence[Sequence[Event]], module: Module) -> None:
+    def _read_constructors(self, read: Sequence[CodeRead], module: Module) -> None:
         """Read the constructors of ordinary classes with what the module itself passes to them."""
-        read = (event.function for events in found for event in events if isinstance(event, CodeRead))
-        for function in {f.qualname: f for f in read if f is not None and f.name == "__init__" and f.owner}.values():
+        functions = (code.function for code in read)
+        for function in {
+            f.qualname: f for f in functions if f is not None and f.name == "__init__" and f.owner
+        }.values():
             symbol = FunctionSymbol(module, function)
             told = {name: value for name, value in self.call_sites.told(symbol).items() if value is not None}
             if told:
@@ -433,11 +395,6 @@ class ModuleReader:
             made_by = constructor_of(receiver.cls) if holds_given(receiver) else None
             self._called.append((symbol, made_by, events))
         return reader.value_returned(node, declaration, receiver, place, passed, events)
-
-
-def _is_compiled(code: CodeRead) -> bool:
-    """Whether a body is that of a compiled function, which may do anything to what it is given."""
-    return any(one.transform.kind is Kind.JIT for one in code.applied)
 
 
 def _text(unit: Unit, left_out: Sequence[Unit], source: Source) -> str:
