@@ -69,6 +69,11 @@ class Transform(msgspec.Struct, frozen=True):
         return self.kind in _REBUILDING
 
     @property
+    def refuses_static(self) -> bool:
+        """Whether `static_argnums` is no option of it: giving it raises TypeError before anything is called."""
+        return self.kind in (Kind.MAP, Kind.GRAD)
+
+    @property
     def is_of_jax(self) -> bool:
         """Whether it is a transformation of JAX itself; `jax_dataclasses.jit` is `jax.jit`."""
         return self.name.startswith(("jax.", "jax_dataclasses."))

@@ -152,10 +152,12 @@ class TransformedFunctions:
         def numbers(name: str, default: tuple[int, ...] = ()) -> tuple[int, ...] | None:
             if name not in given:
                 return default if complete else None
+            if name == "static_argnums" and transform.refuses_static:
+                return None
             return self._integers(given[name])
 
         if "static_argnames" in given:
-            static_names = self._strings(given["static_argnames"])
+            static_names = None if transform.refuses_static else self._strings(given["static_argnames"])
         else:
             static_names = () if complete else None
         has_aux = given["has_aux"].expr if "has_aux" in given else None
