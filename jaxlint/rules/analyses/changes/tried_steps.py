@@ -11,7 +11,7 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, DictDisplay, Display, Expr, dotted
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, dotted
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Assert,
@@ -39,19 +39,19 @@ _BLANK = frozenset(
 
 
 def is_tried(statement: Statement, call: Call, name: str, original: str, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether a function that makes another state of the original, into a variable, is called to try it.
+    """Whether a function or method that makes another state of the original, into a variable, is called to try it.
 
     Its data are blank; or it is compiled and only the first of many is taken, or nothing but the original, which the
     function has made itself; or asserts, outside of loops, are all that looks at the result, or they look at the
     original again.
     """
     bound = bound_once(code.body)
-    data = [argument.value for argument in call.args[1:]]
+    stepped, data = _stepped(call, original)
     if data and all(_is_blank(expr, bound, code, evaluator) for expr in data):
         return True
     loops = [s for s in code.statements if isinstance(s, (For, While)) and _holds(s, statement)]
     is_read = name in names_read(code.body)
-    if _is_compiled(call, code) and not is_read:
+    if not is_read and _is_compiled(stepped, code):
         if loops and isinstance(loops[-1].body[-1], Break):
             return True
         if not loops and not data and original in assigned_names(code.body):
@@ -97,10 +97,18 @@ def _is_blank(expr: Expr, bound: Mapping[str, Expr], code: CodeRead, evaluator: 
     return False
 
 
-def _is_compiled(call: Call, code: CodeRead) -> bool:
-    """Whether the function that takes the first argument of a call is compiled."""
-    first = place_of(call.args[0].value.at)
-    crosses = (e for e in code.events if isinstance(e, Cross) and place_of(e.at) == first)
+def _stepped(call: Call, original: str) -> tuple[Expr | None, list[Expr]]:
+    """What a call makes another state of, which is what its method belongs to or its first argument, and its data."""
+    given = [argument.value for argument in call.args]
+    if isinstance(call.func, Attribute) and dotted(call.func.value) == original:
+        return call.func.value, given
+    return (given[0], given[1:]) if given else (None, [])
+
+
+def _is_compiled(stepped: Expr | None, code: CodeRead) -> bool:
+    """Whether the function or method that makes another state of something is compiled."""
+    place = None if stepped is None else place_of(stepped.at)
+    crosses = (e for e in code.events if isinstance(e, Cross) and place_of(e.at) == place)
     return any(applied.transform.kind is Kind.JIT for cross in crosses for applied in cross.applied)
 
 
