@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 
 import msgspec
 
@@ -55,6 +56,8 @@ _PARTIALS = frozenset({"partial", "Partial"})
 _COMPILING = frozenset(t.name.rpartition(".")[2] for t in TRANSFORMS.values() if t.kind is Kind.JIT)
 #: What differentiates, by the last part of the name.
 _GRADIENTS = frozenset(t.name.rpartition(".")[2] for t in TRANSFORMS.values() if t.kind is Kind.GRAD)
+_ALL_ZERO = "all gradients are zero"
+_DERIVATIVE = "a derivative only sees what comes in through the parameter"
 
 
 class _Inner(msgspec.Struct, frozen=True):
@@ -386,11 +389,8 @@ def _rebindings_between(one: _Inner, name: str, body: Body) -> Iterator[Statemen
 
 
 def _all_blocks(body: Body) -> Iterator[Body]:
-    yield body
-    for statement in body:
-        if not isinstance(statement, (FunctionDefinition, ClassDefinition)):
-            for block in blocks(statement):
-                yield from _all_blocks(block)
+    inner = (s for s in walk(body, nested=False) if not isinstance(s, (FunctionDefinition, ClassDefinition)))
+    return chain((body,), (block for statement in inner for block in blocks(statement)))
 
 
 def _makes(one: _Inner, statement: Statement) -> bool:
@@ -435,29 +435,31 @@ def _without_parameter(
         root = (path or "").partition(".")[0]
         if path is None or is_own(root, one.params, one.body):
             continue
-        outside = None if read else computed_outside(one.body, one.params, path, call, code.body)
-        if outside is not None:
+        captured = [part for part in all_parts(one.body) if dotted(part) == path and id(part) not in weighed]
+        if captured and (root in classes or not read):
+            yield _of_captured(captured, one, parameter, path, classes.get(root), is_read=bool(read))
+            return
+        if not read and (outside := computed_outside(one.body, one.params, path, call, code.body)) is not None:
             yield _of_computed(outside, one, parameter, path)
             return
-        if root not in classes:
-            continue
-        captured = [part for part in all_parts(one.body) if dotted(part) == path and id(part) not in weighed]
-        if captured:
-            changes = tuple(Rewrite(part.at, parameter) for part in captured)
-            way_out = f"read `{parameter}` instead of `{path}`"
-            what = "only weighs" if read else "does not read"
-            outcome = "no gradient is that of the result" if read else "all gradients are zero"
-            yield Problem(
-                at=captured[0].at,
-                message=(
-                    f"`{one.function.name}` {what} its parameter `{parameter}`, but takes `{path}` of the"
-                    f" `{classes[root].name}` from around it: {outcome}; {way_out}"
-                ),
-                reason="a derivative only sees what comes in through the parameter",
-                help=way_out,
-                fix=Proposal(f"Read `{parameter}`", Applicability.UNSAFE, changes),
-            )
-            return
+
+
+def _of_captured(
+    captured: Sequence[Expr], one: _Inner, parameter: str, path: str, cls: PytreeClass | None, *, is_read: bool
+) -> Problem:
+    """The problem of a function that is differentiated and reads what is passed for its parameter from around it."""
+    way_out, whose = f"read `{parameter}` instead of `{path}`", f" of the `{cls.name}`" if cls is not None else ""
+    what, outcome = ("only weighs", "no gradient is that of the result") if is_read else ("does not read", _ALL_ZERO)
+    return Problem(
+        at=captured[0].at,
+        message=(
+            f"`{one.function.name}` {what} its parameter `{parameter}`, but takes `{path}`{whose} from around it:"
+            f" {outcome}; {way_out}"
+        ),
+        reason=_DERIVATIVE,
+        help=way_out,
+        fix=Proposal(f"Read `{parameter}`", Applicability.UNSAFE, tuple(Rewrite(p.at, parameter) for p in captured)),
+    )
 
 
 def _of_computed(outside: Name, one: _Inner, parameter: str, path: str) -> Problem:
@@ -467,9 +469,9 @@ def _of_computed(outside: Name, one: _Inner, parameter: str, path: str) -> Probl
         at=outside.at,
         message=(
             f"`{one.function.name}` does not read its parameter `{parameter}`, but `{outside.id}`, which was computed"
-            f" from `{path}` before: all gradients are zero; {way_out}"
+            f" from `{path}` before: {_ALL_ZERO}; {way_out}"
         ),
-        reason="a derivative only sees what comes in through the parameter",
+        reason=_DERIVATIVE,
         help=way_out,
     )
 
