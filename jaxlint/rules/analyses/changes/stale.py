@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from jaxlint.infer.choosing.given import is_plain
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.items_changed import is_of, items_changed, items_read
 from jaxlint.rules.analyses.changes.preparing import only_prepares, refuses_again
 from jaxlint.rules.analyses.changes.running_apart import run_apart
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, MAKING, own_methods, run_by
@@ -117,6 +118,22 @@ def _may_only_apply(attr: str, inside: Mapping[str, Function], cls: PytreeClass,
     return True
 
 
+def _reads_other_items(
+    attr: str,
+    changed: Sequence[set[str] | None],
+    inside: Mapping[str, Function],
+    cls: PytreeClass,
+    evaluator: Evaluator,
+) -> bool:
+    """Whether it is seen what items are changed of an attribute, and methods are seen to read none of them."""
+    every = set[str]()
+    for items in changed:
+        if items is None:
+            return False
+        every |= items
+    return all(every.isdisjoint(items_read(path, body)) for _, path, body in _reading(attr, inside, cls, evaluator))
+
+
 def is_given(attr: str, holder: str, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether the compiled method, which an attribute of `self` holds, is given another one where it is called.
 
@@ -152,9 +169,9 @@ def changing_method(
     """A method (no operator) that assigns the attribute after construction, and not while the other one is traced.
 
     `self.attr = None` lets go of what is not needed any more, and what the traced methods return as it is changes
-    nothing: `self.w, self.grid = self.train()`; neither does a move to a device, nor anything where they read it in
-    place of an argument only, nor what is only done before the compiled method (the first of `inside`) is called, or
-    in its place.
+    nothing: `self.w, self.grid = self.train()`; neither does a move to a device, nor a change of items of which they
+    read none, nor anything where they read it in place of an argument only, nor what is only done before the compiled
+    method (the first of `inside`) is called, or in its place.
     What they assign themselves before they read it is that of today.
     """
     compiled = next(iter(inside.values()))
@@ -167,6 +184,9 @@ def changing_method(
                 assigned = [a.value for a in function.self_assignments if a.attr == attr and not is_none(a.value)]
                 given = [v for v in assigned if v is None or not _is_moved(v, own, ancestor.module, evaluator)]
                 if not given or _puts_back(given, attr, function):
+                    continue
+                changed = [None if v is None else items_changed(v, own, ancestor.module, evaluator) for v in given]
+                if _reads_other_items(attr, changed, inside, cls, evaluator):
                     continue
                 if any(_gives_back(value, attr, inside) for value in given):
                     continue
@@ -215,8 +235,13 @@ def _is_moved(value: Expr, own: str, module: Module, evaluator: Evaluator) -> bo
     if not isinstance(returned, Name) or returned.id not in given or dotted(given[returned.id]) != own:
         return False
     name = returned.id
-    binding = [s for s in walk(evaluator.calls.body_of(symbol) or ()) if name in bound_names(s)]
-    return all(isinstance(s, Assign) and _is_moved(s.value, name, symbol.module, evaluator) for s in binding)
+    for statement in walk(evaluator.calls.body_of(symbol) or ()):
+        if any(not isinstance(target, Name) and is_of(target, name) for target in targets_of(statement)):
+            return False
+        if name in bound_names(statement):
+            if not isinstance(statement, Assign) or not _is_moved(statement.value, name, symbol.module, evaluator):
+                return False
+    return True
 
 
 def is_given_again(attr: str, writer: Function, cls: PytreeClass) -> bool:
