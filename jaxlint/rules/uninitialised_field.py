@@ -17,7 +17,7 @@ from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children, dotted
 from jaxlint.syntax.statements import (
     Body,
     Do,
@@ -376,6 +376,8 @@ class _Ways:
     def _followed(self, name: str) -> set[str] | None:
         """What is certainly set once a method has returned; None if that cannot be seen."""
         found = self._cls.method(name)
+        if found is not None and _takes_no_instance(found[1]):
+            return set()  # nor is it given the instance: a body that hands `self` on is not read at all
         if found is None or found[1].decorators or found[1].is_generator or found[1].is_async or name in self._inside:
             return None
         owner, function = found
@@ -392,6 +394,11 @@ class _Ways:
         self.own = around
         self._inside.pop()
         return None if done is None else done | last
+
+
+def _takes_no_instance(function: Function) -> bool:
+    """Whether a method is a static one."""
+    return len(function.decorators) == 1 and dotted(function.decorators[0]) == "staticmethod"
 
 
 def _error(cls: PytreeClass, evaluator: Evaluator) -> str:
