@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -11,7 +11,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.methods import own_methods
 from jaxlint.rules.analyses.rebuilding.flattening import Flattened, Rebuilt, Routine, flattened, rebuilt
 from jaxlint.symbols.outline import Function, names_by_position
-from jaxlint.syntax.expressions import Attribute, Call, dotted, is_none
+from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none
 from jaxlint.syntax.statements import Body, all_parts
 
 
@@ -45,16 +45,32 @@ def _mismatch(cls: PytreeClass, given: Flattened, back: Rebuilt, evaluator: Eval
     into = None if any(p >= len(given.children) for p in back.targets) else _attributes_of(cls, back, evaluator)
     if into is None:
         return None
+    read_by = _read_by_properties(cls, given.children, evaluator)
+    into = {position: read_by.get(name, name) for position, name in into.items()}
     sent = {position: given.children[position] for position in into}
     wrong = next((position for position in sorted(sent) if sent[position] != into[position]), None)
     if wrong is not None:
         return Mismatch(sent, into, wrong) if set(sent.values()) == set(into.values()) else None
+    if given.aux is None or back.others is None:
+        return None
     if not back.bypasses:
         reset = _reset(cls, back, evaluator)
         return None if reset is None or reset in given.aux else Mismatch(sent, into, left=reset, is_reset=True)
     known = {*into.values(), *back.others, *given.aux, *given.children}
     left = next((name for name in _needed(cls, evaluator) if name not in known), None)
     return Mismatch(sent, into, left=left) if left is not None else None
+
+
+def _read_by_properties(cls: PytreeClass, names: Iterable[str], evaluator: Evaluator) -> dict[str, str]:
+    """The attributes that properties of some names do nothing but return, with these names."""
+    found: dict[str, str] = {}
+    for name in names:
+        getter = evaluator.getter(cls, name)
+        if getter is not None:
+            match getter.declaration.return_values:
+                case (Attribute(value=Name(id=own), attr=attr),) if own == getter.declaration.self_name:
+                    found[attr] = name
+    return found
 
 
 def _attributes_of(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> dict[int, str] | None:

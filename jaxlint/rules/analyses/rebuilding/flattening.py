@@ -11,6 +11,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
+    Argument,
     Attribute,
     Call,
     Constant,
@@ -24,14 +25,14 @@ from jaxlint.syntax.expressions import (
     dotted,
     forced_assignment,
 )
-from jaxlint.syntax.statements import Annotate, Assign, Body, Do, Return, looked_up, only_bound
+from jaxlint.syntax.statements import Annotate, Assert, Assign, Body, Do, If, Raise, Return, looked_up, only_bound
 
 
 class Flattened(msgspec.Struct, frozen=True):
-    """The attributes that are the children, in their order, and those in the aux data."""
+    """The attributes that are the children, in their order, and those in the aux data: None if these are not told."""
 
     children: tuple[str, ...]
-    aux: frozenset[str]
+    aux: frozenset[str] | None
     #: What the aux data passes to a function by `*aux`, so many arguments, or by `**aux`: None if that is not told.
     aux_count: int | None = None
     aux_keys: frozenset[str] | None = None
@@ -44,8 +45,8 @@ class Rebuilt(msgspec.Struct, frozen=True):
     bypasses: bool
     #: The statement that returns the instance.
     last: Return
-    #: Whether all that is set is among the targets and `aux`.
-    others: frozenset[str] = frozenset()
+    #: What else is set; None if that may be anything.
+    others: frozenset[str] | None = frozenset()
     #: Where the children are taken apart, if one assignment does that.
     taken: Display | None = None
     #: What the constructor is given, children and others; None if that is not told.
@@ -95,7 +96,7 @@ def flattened(routine: Routine) -> Flattened | None:
     items = [_without_key(item, bound) if routine.with_keys else item for item in children.items]
     names = [None if item is None else _attribute(item, own, bound) for item in items]
     held = _attributes(aux, own, bound)
-    if held is None or any(name is None for name in names):
+    if any(name is None for name in names):
         return None
     count = len(aux.items) if isinstance(aux, Display) and not aux.has_star and aux.kind != "set" else None
     return Flattened(tuple(name for name in names if name is not None), held, count, _keys(aux))
@@ -137,7 +138,7 @@ class _Rebuilding:
         self._positions: dict[str, int] = {}
         self._made: str | None = None
         self._set: dict[int, str] = {}
-        self._others: set[str] = set()
+        self._others: set[str] | None = set()
 
     def read(self, body: Body) -> Rebuilt | None:
         """The answer for a body, or None if something in it is not understood."""
@@ -145,7 +146,7 @@ class _Rebuilding:
         if not all(map(self._statement, statements)) or not isinstance(last, Return) or last.value is None:
             return None
         if self._made is not None:
-            others = frozenset(self._others)
+            others = None if self._others is None else frozenset(self._others)
             return Rebuilt(self._set, True, last, others, self._taken) if dotted(last.value) == self._made else None
         return self._constructed(last.value, last)
 
@@ -153,6 +154,12 @@ class _Rebuilding:
         match statement:
             case Do(value=Constant()):
                 return True
+            case Assert():
+                return True
+            case If(branches=branches, orelse=()):  # the data is looked at, and nothing is done with it
+                return all(body and isinstance(body[-1], Raise) for _, body in branches)
+            case Do(value=Call(func=Attribute(value=held, attr="update"), args=(argument,))) if self._is_dict(held):
+                return self._update(argument)
             case Do(value=Call() as call):
                 forced = forced_assignment(call)
                 return forced is not None and self._is_made(forced[0]) and self._attribute(*forced[1:])
@@ -174,6 +181,19 @@ class _Rebuilding:
     def _is_made(self, expr: Expr) -> bool:
         """Whether an expression is the instance that was made without its constructor."""
         return self._made is not None and dotted(expr) == self._made
+
+    def _is_dict(self, expr: Expr) -> bool:
+        """Whether an expression is the dict of attributes of the instance that was made."""
+        match expr:
+            case Attribute(value=held, attr="__dict__") | Call(func=Name(id="vars"), args=(Argument(value=held),)):
+                return self._is_made(held)
+        return False
+
+    def _update(self, argument: Argument) -> bool:
+        """Attributes are set to what the aux data holds."""
+        keys = self._flattened.aux_keys if dotted(argument.value) == self._aux else None
+        self._others = None if keys is None or self._others is None else self._others | keys
+        return dotted(argument.value) == self._aux
 
     def _bind(self, target: Expr, value: Expr) -> bool:
         """One assignment: the children are taken apart, or an attribute is set."""
@@ -207,10 +227,10 @@ class _Rebuilding:
         return self._put(name, -1 if position is None else position)
 
     def _put(self, name: str, position: int) -> bool:
-        if position < 0:
-            self._others.add(name)
-        else:
+        if position >= 0:
             self._set[position] = name
+        elif self._others is not None:
+            self._others.add(name)
         return True
 
     def _position(self, expr: Expr) -> int | None:
