@@ -115,6 +115,18 @@ _OF_ARRAYS = frozenset(
         "jax.scipy.special",
     }
 )
+#: Functions of jax.lax that return one array of jax, whatever they are given (jax 0.10.2).
+OF_LAX = frozenset(
+    """abs acos acosh add argmax argmin asin asinh atan atan2 atanh batch_matmul bessel_i0e bessel_i1e betainc
+    bitcast_convert_type bitwise_and bitwise_not bitwise_or bitwise_xor broadcast broadcast_in_dim broadcast_to_rank
+    broadcasted_iota cbrt ceil clamp clz collapse complex concatenate conj convert_element_type cos cosh
+    cumlogsumexp cummax cummin cumprod cumsum digamma div dot dot_general dynamic_index_in_dim dynamic_slice
+    dynamic_slice_in_dim dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim eq erf erf_inv
+    erfc exp exp2 expand_dims expm1 fft floor full full_like ge gt igamma igammac imag index_in_dim integer_pow iota
+    is_finite le lgamma log log1p logistic lt max min mul ne neg nextafter pad polygamma population_count pow real
+    reciprocal reduce_precision rem reshape rev round rsqrt select select_n shift_left shift_right_arithmetic
+    shift_right_logical sign sin sinh slice slice_in_dim sqrt square squeeze sub tan tanh tile transpose zeta""".split()
+)
 #: Functions of these that return several arrays, at least in some cases, or something else, and their classes.
 _OTHERS = frozenset(
     """array_repr array_split array_str average broadcast_arrays broadcast_shapes can_cast diag_indices
@@ -226,7 +238,7 @@ def returned_library(name: str) -> str | None:
         return "jax" if last in _RANDOM else None
     if head == "numpy.random":
         return "numpy" if last in _NUMPY_RANDOM_ARRAYS else None
-    return "jax" if name == "jax.lax.iota" else None
+    return "jax" if head == "jax.lax" and last in OF_LAX else None
 
 
 def indexed_library(name: str) -> str | None:

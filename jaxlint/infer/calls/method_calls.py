@@ -43,7 +43,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import COPYING_NAMES, SELECTION_CHOICES, SELECTION_COPIES
+from jaxlint.pytrees.updating import AT, COPYING_NAMES, SELECTION_CHOICES, SELECTION_COPIES
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class MethodCalls:
                 return UNKNOWN if call.keyword("keep_selected") or call.keyword("and_select") else receiver.tree
             return receiver if name in SELECTION_CHOICES else UNKNOWN
         if isinstance(receiver, Indexed):
-            return of_jax(receiver.array) if receiver.applied and name in arrays.AT_METHODS else UNKNOWN
+            return self._updated_by_at(receiver, name, env)
         if isinstance(receiver, Array):
             return self._array_method(receiver, name, call)
         if isinstance(receiver, Container):
@@ -175,6 +175,14 @@ class MethodCalls:
         if isinstance(receiver, Treedef):
             return filled(receiver.tree) if name == "unflatten" else UNKNOWN
         return UNKNOWN
+
+    def _updated_by_at(self, indexed: Indexed, name: str, env: Environment) -> Value:
+        """What `x.at[i].set(v)` returns: an array of jax, or what is taken for one where `x` is not known."""
+        if not indexed.applied or name not in arrays.AT_METHODS:
+            return UNKNOWN
+        if isinstance(indexed.array, Array):
+            return of_jax(indexed.array)
+        return UNKNOWN if self.model.sees_other(env.module, AT) else Array("jax", declared=True)
 
     def _hoped(self, receiver: Value, call: Call) -> Value:
         """What the author of a call of `replace` takes for its result where instances certainly have no such method.

@@ -344,7 +344,7 @@ class Triggers:
         """Whether an item is assigned of an array."""
         if unit.kind == "code" and any(is_made(name, module) for name in unit.mutations):
             return True
-        if not unit.calls.isdisjoint(ARRAY_MAKERS) and imports_jax(module):
+        if imports_jax(module):
             return True
         for function in self._functions(module, unit):
             if self._holds_array(function, unit, module):

@@ -62,11 +62,6 @@ _INEXACT = frozenset(f"jax.numpy.linalg.{name}" for name in "norm det inv pinv s
 _TO_INTEGER = frozenset({"argmax", "argmin", "argsort", "count_nonzero", "searchsorted"})
 _RANDOM = {"normal": "float", "uniform": "float", "gumbel": "float", "randint": "int", "bernoulli": "bool"}
 _RANDOM |= {"categorical": "int", "exponential": "float", "truncated_normal": "float", "laplace": "float"}
-#: Functions of jax.lax that return an array.
-_OF_LAX = frozenset(
-    """add sub mul div max min select clamp dynamic_slice dynamic_slice_in_dim dynamic_index_in_dim
-    dynamic_update_slice dynamic_update_slice_in_dim dynamic_update_index_in_dim rsqrt""".split()
-)
 #: Functions that choose between two arrays, and the parts of jax whose functions take arrays and no trees.
 _CHOOSING = frozenset({"where", "select"})
 _OF_JAX = frozenset({"jax.numpy", "jax.nn", "jax.lax"})
@@ -120,8 +115,6 @@ def called(name: str, given: Sequence[Form], positional: Sequence[Expr], keyword
             return found if head != "numpy" or found.kind == "" else Leaf(found.kind, False)
     if head == "jax.random":
         return Leaf(_RANDOM.get(last, "") if "dtype" not in keywords else "", False)
-    if head == "jax.lax":
-        return Leaf() if last in _OF_LAX else UNKNOWN
     if returned_library(name) is not None:
         return Leaf("inexact" if name in _INEXACT else "")
     if name in ("builtins.int", "builtins.float", "builtins.bool"):
