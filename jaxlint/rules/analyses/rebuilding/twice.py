@@ -358,7 +358,7 @@ class _Run(StraightLine[Number]):
                 last = f"{last}imum"
             return apply(last, values, keywords)
         symbol = self._function(call.func)
-        if symbol is not None and not call.has_star and self.depth < _MAX_DEPTH and not self._is_given_self(call):
+        if symbol is not None and not call.has_star and self.depth < _MAX_DEPTH:
             return self._called(symbol, call, values, keywords)
         if self.passes_self(call):
             self.escaped()
@@ -380,24 +380,35 @@ class _Run(StraightLine[Number]):
         symbol = self.symbol(func)
         return symbol if isinstance(symbol, FunctionSymbol) and symbol.declaration.owner is None else None
 
-    def _is_given_self(self, call: Call) -> bool:
-        return any(self.is_self(argument.value) for argument in call.args)
+    def _handed_on(self, call: Call) -> int:
+        """How often the arguments of a call hold `self`, and not what an attribute of it holds."""
+        inside = [part for argument in call.args for part in parts(argument.value)]
+        owners = [part for part in inside if isinstance(part, Attribute) and self.is_self(part.value)]
+        return sum(map(self.is_self, inside)) - len(owners)
 
     def _called(self, symbol: FunctionSymbol, call: Call, values: list[Number], keywords: dict[str, Number]) -> Number:
-        """What a function makes of numbers, and of the attributes if it is a method of `self`."""
+        """What a function makes of numbers, and of the attributes of `self` if it is its method or is given it."""
         function = symbol.declaration
+        parameters = function.parameters if function.self_name is None else function.parameters[1:]
+        given = {
+            **dict(zip(names_by_position(parameters), zip(call.positional, values, strict=False), strict=False)),
+            **{a.keyword: (a.value, keywords[a.keyword]) for a in call.args if a.keyword is not None},
+        }
+        holding = [p.name for p in parameters if p.name in given and self.is_self(given[p.name][0])]
+        own = function.self_name or next(iter(holding), None)
+        handed_on = (function.self_name is not None) + self._handed_on(call)
         callee = callee_of(FunctionValue(symbol), self.evaluator, plainly=False)
-        own = function.self_name
-        if callee is None or (own is not None and (function.decorators or _may_end_early(callee.body))):
-            if own is not None:
+        is_one = handed_on == (own is not None)  # not by two names, nor inside of something
+        if callee is None or not is_one or (own is not None and (function.decorators or _may_end_early(callee.body))):
+            if handed_on:
                 self.escaped()
             return None
         run = _Run(self.evaluator, symbol.module, function, {} if own is None else self.attributes, _NONE, self._cls)
-        run.assigned_at, run.depth = self.assigned_at, self.depth + 1
+        run.assigned_at, run.depth, run.self_name = self.assigned_at, self.depth + 1, own
         run.called_at = call.at if self.called_at is None else self.called_at
-        parameters = function.parameters if own is None else function.parameters[1:]
         run.variables = {p.name: None if p.default is None else run.evaluate(p.default) for p in parameters}
-        run.variables |= {**dict(zip(names_by_position(parameters), values, strict=False)), **keywords}
+        for name, (expr, value) in given.items():
+            run.receive(name, expr, value, self)
         run.read(callee.body)
         return run.returned
 
