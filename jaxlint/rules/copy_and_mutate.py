@@ -9,13 +9,25 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.bodies.expecting import expects_error
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, MutateField, rests_on_annotation
-from jaxlint.infer.known.values import NONE, UNKNOWN, Array, Container, Scalar, Value, as_instance, plain
+from jaxlint.infer.known.values import (
+    NONE,
+    UNKNOWN,
+    Array,
+    Container,
+    Instance,
+    Scalar,
+    Value,
+    as_instance,
+    is_declared,
+    plain,
+)
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.fixes.mutable_copies import (
     Block,
+    Written,
     all_expressions,
     bindings,
     changing_copy,
@@ -27,8 +39,10 @@ from jaxlint.rules.analyses.fixes.mutable_copies import (
     returned_parts,
     returning_copy,
     variable_of,
+    written_through_variables,
 )
 from jaxlint.rules.analyses.instances.given_literals import stays_none
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, is_none, is_within
@@ -224,6 +238,7 @@ def _entered(call: Call, target: Expr | None, body: Body, code: CodeRead, evalua
         block = Block(call, dotted(call.positional[0]), target.id, validates, body)
         yield from _unused_copy(block, code)
         yield from _changes(block, code, evaluator)
+        yield from _changed_through_variables(block, code, evaluator)
 
 
 # -- a copy that is never used ---------------------------------------------------------------------
@@ -310,7 +325,7 @@ def _written(event: MutateField, block: Block, renewed: set[str]) -> Iterator[Pr
     if text.partition(".")[0] == block.copy:
         what = _shared_with_original(held, field.role) if event.how != "attribute" else None
         if what is not None and not is_within(path, renewed):
-            yield _shared(event, path, block, what)
+            yield _shared(event, event.receiver, path, block, what)
     elif block.original is not None and f"{text}.".startswith(f"{block.original}."):
         if isinstance(held, (Array, Container)) and event.how != "attribute" and field.role is not Role.STATIC:
             way_out = f"change `{block.copy}{path.removeprefix(block.original)}`"
@@ -335,7 +350,20 @@ def _augmented(event: AssignAttribute, path: str, block: Block, evaluator: Evalu
     held = plain(evaluator.promises.field(field, event.receiver.cls))
     what = _shared_with_original(held, field.role)
     if what is not None:
-        yield _shared(event, path, block, what, Confidence.MEDIUM)
+        yield _shared(event, event.receiver, path, block, what, Confidence.MEDIUM)
+
+
+def _changed_through_variables(block: Block, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """`points = copy.points; points[0] = 1`: the variable holds the very array that the original has."""
+    for written in written_through_variables(block, code):
+        attribute, instances = written.attribute, LocalInstances.of(code, evaluator)
+        receiver = instances.instance(attribute.value)
+        field = None if receiver is None else receiver.cls.field(attribute.attr)
+        if receiver is None or field is None or field.annotation is None:
+            continue
+        what = _shared_with_original(plain(evaluator.promises.field(field, receiver.cls)), field.role)
+        if what is not None:
+            yield _shared(written, receiver, written.path, block, what, Confidence.MEDIUM)
 
 
 def _shared_with_original(held: Value, role: Role) -> str | None:
@@ -348,24 +376,31 @@ def _shared_with_original(held: Value, role: Role) -> str | None:
 
 
 def _shared(
-    event: AssignAttribute | MutateField, path: str, block: Block, what: str, confidence: Confidence | None = None
+    event: AssignAttribute | MutateField | Written,
+    receiver: Instance,
+    path: str,
+    block: Block,
+    what: str,
+    confidence: Confidence | None = None,
 ) -> Problem:
     original = f"`{block.original}`" if block.original is not None else "the original"
+    through = f" through `{event.variable}`" if isinstance(event, Written) else ""
     if what == "numpy array":
         way_out = f"assign a new array first: `{path} = {path}.copy()`"
     else:
         way_out = f"make an instance with another {what} with `jdc.replace`"
+    first = event.attribute.at if isinstance(event, Written) else event.at
     return Problem(
         at=event.at,
         message=(
-            f"`{path}` of the copied `{event.receiver.cls.name}` is changed in place, and {original} holds the same"
+            f"`{path}` of the copied `{receiver.cls.name}` is changed in place{through}, and {original} holds the same"
             f" {what}; {way_out}"
         ),
         reason="`copy_and_mutate` copies instances and data containers, not the arrays and static values in them",
         help=way_out,
         confidence=confidence,
-        declared=rests_on_annotation(event),
-        fix=renewing(event, path) if what == "numpy array" else None,
+        declared=is_declared(receiver),
+        fix=renewing(first, path) if what == "numpy array" else None,
     )
 
 

@@ -8,14 +8,16 @@ import msgspec
 
 from jaxlint.cst.changes import Change, EditCall, EnterBlock, InsertLine, NameItem, Proposal, Rename
 from jaxlint.finding import Applicability
-from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, MutateField
+from jaxlint.infer.evaluating.events import CodeRead, MutateField
 from jaxlint.infer.known.values import Array
+from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
     Expr,
     Name,
+    Subscript,
     dotted,
     is_within,
     items_of,
@@ -23,8 +25,12 @@ from jaxlint.syntax.expressions import (
     without_call,
 )
 from jaxlint.syntax.statements import (
+    Assign,
+    Augment,
     Body,
+    Do,
     Return,
+    Statement,
     With,
     bound_by,
     expressions,
@@ -124,9 +130,9 @@ def _variable(at: object, block: Block) -> Expr | None:
     return None
 
 
-def renewing(event: AssignAttribute | MutateField, path: str) -> Proposal:
-    """The fix that gives the copy an array of its own first."""
-    change = InsertLine(event.at, f"{path} = {path}.copy()")
+def renewing(at: object, path: str) -> Proposal:
+    """The fix that gives the copy an array of its own before something happens."""
+    change = InsertLine(at, f"{path} = {path}.copy()")
     return Proposal(f"Copy `{path}` first", Applicability.UNSAFE, (change,))
 
 
@@ -147,3 +153,47 @@ def returned_parts(original: str | None, code: CodeRead) -> list[Expr]:
         for part in items_of(statement.value)
         if original is not None and dotted(part) == original
     ]
+
+
+# -- what is written into through variables --------------------------------------------------------
+
+
+class Written(msgspec.Struct, frozen=True):
+    """The first place of a block that writes into what a variable holds, and the attribute of the copy that it is."""
+
+    at: object
+    variable: str
+    attribute: Attribute
+    path: str
+
+
+def written_through_variables(block: Block, code: CodeRead) -> Iterator[Written]:
+    """The variables of a block that are given what an attribute of the copy holds, and are written into in place."""
+    held: dict[str, Attribute] = {}
+    renewed: set[str] = set()
+    for statement in walk(block.body, nested=False):
+        for name, at in _written_into(statement):
+            attribute = held.pop(name, None)
+            path = None if attribute is None else dotted(attribute)
+            if attribute is not None and path is not None:
+                yield Written(at, name, attribute, path)
+        match statement:
+            case Assign(targets=(Name(id=name),), value=Attribute() as value) if variable_of(value) == block.copy:
+                path = dotted(value)
+                if path is not None and not is_within(path, renewed) and bindings(name, code.body) == 1:
+                    held[name] = value
+            case Assign(targets=targets):
+                renewed |= {path for target in targets if (path := dotted(target)) is not None}
+
+
+def _written_into(statement: Statement) -> Iterator[tuple[str, object]]:
+    """The variables that hold what a statement writes into, with the places where it does."""
+    match statement:
+        case Assign(targets=targets):
+            for target in targets:
+                if isinstance(target, Subscript) and isinstance(target.value, Name):
+                    yield target.value.id, target.at
+        case Augment(target=Name(id=name) as target) | Augment(target=Subscript(value=Name(id=name)) as target):
+            yield name, target.at
+        case Do(value=Call(func=Attribute(value=Name(id=name), attr=attr)) as call) if attr in MUTATING:
+            yield name, call.at
