@@ -1,4 +1,4 @@
-"""Numbers that a class counts in transformed functions, and that its `tree_flatten` leaves out."""
+"""Numbers and sums that a class counts in transformed functions, and that its `tree_flatten` leaves out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.libraries.arrays import is_shaped, returned_library
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
@@ -13,8 +14,8 @@ from jaxlint.rules.analyses.changes.stale import called_in_construction
 from jaxlint.rules.analyses.fields.moved_attributes import moved
 from jaxlint.rules.analyses.instances.methods import own_methods
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_number
-from jaxlint.syntax.statements import all_parts, walk
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, dotted, is_number, items_of
+from jaxlint.syntax.statements import Assign, Body, Return, all_parts, bound_once, looked_up, parts, walk
 
 #: What takes all attributes of an instance at once.
 _ALL_ATTRIBUTES = frozenset({"__dict__", "vars", "setattr", "getattr"})
@@ -25,15 +26,16 @@ _PAST = "__new__"
 def lost_count(
     cls: PytreeClass, flatten: Function, unflatten: Function, evaluator: Evaluator
 ) -> tuple[str, str] | None:
-    """An attribute that begins as a number in the constructor, which is all that a rebuilt instance has of it.
+    """An attribute that the constructor begins as a number or zeros, which is all that a rebuilt instance has of it.
 
     With it comes the method that counts it up, which a transformed function calls; and something reads it.
     """
     init = cls.method("__init__")
-    if init is None or _takes_all(flatten, cls, evaluator) or _takes_all(unflatten, cls, evaluator):
+    read = _read_by(flatten, cls, evaluator)
+    if init is None or read is None or _takes_all(unflatten, cls, evaluator):
         return None
-    begun = {a.attr for a in init[1].self_assignments if a.value is not None and is_number(a.value)}
-    kept = flatten.self_reads | _attributes(unflatten, cls, evaluator)
+    begun = {a.attr for a in init[1].self_assignments if a.value is not None and _begins(a.value, init[0], evaluator)}
+    kept = read | _attributes(unflatten, cls, evaluator)
     for name in sorted(begun - kept) if _PAST not in kept else ():
         for method in _counting(name, cls, evaluator):
             is_read = _is_read(name, cls.module, (init[1], method))
@@ -42,8 +44,43 @@ def lost_count(
     return None
 
 
+def _read_by(method: Function, cls: PytreeClass, evaluator: Evaluator) -> set[str] | None:
+    """What a method reads of `self`, with those that it calls; None if something may read all, or is not to be seen."""
+    read: set[str] = set()
+    pending, seen = [method], {method.name}
+    while pending:
+        function = pending.pop()
+        if _takes_all(function, cls, evaluator) or _hands_instance_on(function, cls, evaluator):
+            return None
+        read |= function.self_reads
+        for name in function.self_calls - seen:
+            found = cls.method(name)
+            if found is None:
+                return None
+            pending.append(found[1])
+        seen |= function.self_calls
+    return read
+
+
+def _begins(value: Expr, owner: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a value is a number, or an array of one number."""
+    if is_number(value) or not isinstance(value, Call):
+        return is_number(value)
+    name = evaluator.model.resolver.library_name(value.func, owner.module)
+    return returned_library(name) is not None and is_shaped(name)
+
+
 def _takes_all(function: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
     return not _ALL_ATTRIBUTES.isdisjoint(_attributes(function, cls, evaluator))
+
+
+def _hands_instance_on(function: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the body of a method uses `self` as anything but the owner of an attribute."""
+    found = cls.method(function.name)
+    body = None if found is None else evaluator.calls.body_of(FunctionSymbol(found[0].module, function))
+    inside = list(all_parts(body or ()))
+    owners = {id(part.value) for part in inside if isinstance(part, Attribute)}
+    return any(isinstance(p, Name) and p.id == function.self_name and id(p) not in owners for p in inside)
 
 
 def _attributes(function: Function, cls: PytreeClass, evaluator: Evaluator) -> set[str]:
@@ -56,17 +93,43 @@ def _attributes(function: Function, cls: PytreeClass, evaluator: Evaluator) -> s
 
 
 def _counting(name: str, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Function]:
-    """The methods that move the number in an attribute of `self`."""
+    """The methods that move the number in an attribute of `self`, or give an instance that they make another one."""
     constructing = called_in_construction(cls)
     for ancestor in cls.mro:
         for method in own_methods(ancestor):
+            own = method.self_name
+            if own is None or method.name in constructing:
+                continue
             writes = any(assignment.attr == name for assignment in method.self_assignments)
-            if method.self_name is None or method.name in constructing or not writes:
+            if not writes and name not in method.self_reads:
                 continue
             body = evaluator.calls.body_of(FunctionSymbol(ancestor.module, method)) or ()
             targets = (target for s in walk(body) if (target := moved(s)) is not None)
-            if any(dotted(target) == f"{method.self_name}.{name}" for target in targets):
+            if any(dotted(target) == f"{own}.{name}" for target in targets) or _hands_on(name, own, cls, body):
                 yield method
+
+
+def _hands_on(name: str, own: str, cls: PytreeClass, body: Body) -> bool:
+    """Whether a method returns a new instance, and has given it another number, which it computes with its own one."""
+    bound = bound_once(body)
+    returned = {dotted(one) for s in walk(body) if isinstance(s, Return) and s.value for one in items_of(s.value)}
+    for statement in walk(body, nested=False):
+        match statement:
+            case Assign(targets=(Attribute(value=Name(id=made), attr=attr),), value=value) if attr == name:
+                maker = bound.get(made)
+                if made in returned and isinstance(maker, Call) and _makes(maker, own, cls):
+                    value = looked_up(value, bound)
+                    if isinstance(value, Binary) and any(dotted(part) == f"{own}.{name}" for part in parts(value)):
+                        return True
+    return False
+
+
+def _makes(call: Call, own: str, cls: PytreeClass) -> bool:
+    """Whether a method makes an instance of its class by a call."""
+    match call.func:
+        case Call(func=Name(id="type"), args=(argument,)):
+            return dotted(argument.value) == own
+    return dotted(call.func) in (cls.name, f"{own}.__class__")
 
 
 def _is_read(name: str, module: Module, writing: tuple[Function, ...]) -> bool:
