@@ -10,6 +10,7 @@ import click
 
 from tools.ecosystem import faces as front_ends
 from tools.ecosystem import ledger, sources
+from tools.ecosystem import planted as planting
 from tools.ecosystem.ledger import Found, Judgement
 
 
@@ -104,6 +105,27 @@ def faces(folder: Path, names: tuple[str, ...], cache: Path) -> None:
             click.echo(f"only mypy: {name} {path}:{row} {code}")
         differ = differ or bool(compared.only_check or compared.only_mypy)
     sys.exit(differ)
+
+
+@main.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("names", nargs=-1)
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(sorted(planting.KINDS)), help="The bugs to plant.")
+@click.option("--limit", default=20, show_default=True, help="In how many functions of a source each is planted.")
+@click.option("--missed", is_flag=True, help="Name the functions in which it was not found.")
+def plant(folder: Path, names: tuple[str, ...], kinds: tuple[str, ...], limit: int, missed: bool) -> None:
+    """Plant bugs in copies of the sources in FOLDER (or of those with these NAMES), and count how many are found."""
+    totals: Counter[tuple[str, bool]] = Counter()
+    for source in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        for kind in kinds or planting.KINDS if not names or source.name in names else ():
+            planted = planting.plant([sys.executable, "-m", "jaxlint"], source, kind, limit)
+            totals.update((kind, one.found) for one in planted)
+            for one in planted:
+                if missed and not one.found:
+                    click.echo(f"{kind} {source.name} {one.place}")
+    for kind in kinds or planting.KINDS:
+        found, left = totals[kind, True], totals[kind, False]
+        click.echo(f"{kind}: {found} of {found + left} found ({found / max(found + left, 1):.0%})")
 
 
 def _show(sign: str, one: Found, verdict: str) -> None:
