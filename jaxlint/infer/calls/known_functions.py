@@ -333,11 +333,25 @@ def _unzipped(rows: Value) -> Value:
 def _bounded(call: Call, values: Values) -> FieldRead | None:
     """What was computed from a field and is held within bounds: `max(0.1, s.rate * 0.9)`; not what soon stays there."""
     computed = [value for value in values if isinstance(value, FieldRead) and value.stepped]
-    others = sum(isinstance(value, Scalar) for value in values)
-    if len(computed) != 1 or others != len(values) - 1 or not others:
+    limits = [value for value in values if isinstance(value, Scalar) or (computed and _is_limit(value, computed[0]))]
+    if len(computed) != 1 or len(limits) != len(values) - 1 or not limits:
         return None
     stays = last_name(call.func) == "min" and plain(computed[0]) == Scalar("int")
-    return None if stays and any(is_few(argument.value) for argument in call.args) else computed[0]
+    few = any(is_few(argument.value) for argument in call.args) or any(map(_is_few_by_default, limits))
+    return None if stays and few else computed[0]
+
+
+def _is_limit(value: Value, computed: FieldRead) -> bool:
+    """Whether a value is a number that another field holds than the one from which something was computed."""
+    if not isinstance(value, FieldRead) or value.stepped or value.field == computed.field:
+        return False
+    return isinstance(plain(value), Scalar)
+
+
+def _is_few_by_default(limit: Value) -> bool:
+    """Whether a field holds a small number unless it is given another one."""
+    field = limit.cls.field(limit.field) if isinstance(limit, FieldRead) else None
+    return field is not None and field.default is not None and is_few(field.default.expr)
 
 
 def updated(container: Container, call: Call, values: Values) -> Value:

@@ -38,8 +38,8 @@ def handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str]
 
     An attribute is assigned or changed in place, a copy with changes is made or thrown away, a test asks for an
     attribute, the leaves are unpacked, or a key is taken from one twice; the same is done to what one holds, or to what
-    a method of one makes, or it is chosen where arrays are. A method or attribute of one is transformed.
-    `is_updating` knows the names of the methods that make such copies.
+    a method of one makes, or it is chosen where arrays are. A method or attribute of one is transformed, perhaps by a
+    name that it has got. `is_updating` knows the names of the methods that make such copies.
     """
     made = _made(code)
     for name in _handled(code, is_updating):
@@ -56,6 +56,8 @@ def handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str]
                 yield from made.get(dotted(argument) or "", ())
         elif isinstance(call.func, Attribute) and call.func.attr in MUTATING:
             yield from made.get(dotted(container(call.func.value)) or "", ())
+        elif call.args and last_name(call.func) in LAST_NAMES and isinstance(call.args[0].value, Name):
+            yield from made.get(call.args[0].value.id, ())
 
 
 def _made(code: CodeRead) -> Mapping[str, Sequence[str]]:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.promises import made_by_defaults
-from jaxlint.infer.known.values import NONE, UNKNOWN, Array, Container, Instance, Scalar, UnknownValue, Value, plain
+from jaxlint.infer.known.values import (
+    NONE,
+    UNKNOWN,
+    Array,
+    Container,
+    Instance,
+    Scalar,
+    UnknownValue,
+    Value,
+    element_of,
+    plain,
+)
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import TRAIN_STATE
@@ -95,21 +106,34 @@ def unhashable_instance(
         if _is_hashed(field) and (inner is not None or arrays):
             way_out = _TRACE if cls.is_pytree else f"register `{cls.name}` as a pytree, and {_TRACE}"
             return Unhashable(f"`{cls.name}` holds arrays in `{field.name}`", way_out)
-        held = _promised(field, cls, evaluator) if isinstance(value, UnknownValue) and _is_hashed(field) else None
-        inner = None if held is None or not deep else unhashable(held, evaluator, deep=deep - 1)
-        if inner is not None:
-            return Unhashable(f"{inner.what}, which `{cls.name}` holds in `{field.name}`", inner.way_out)
+        held = _held(field, cls, evaluator) if isinstance(value, UnknownValue) and deep and _is_hashed(field) else ()
+        reasons = [unhashable(one, evaluator, deep=deep - 1) for one in held]
+        if reasons and reasons[0] is not None and None not in reasons:
+            return Unhashable(f"{reasons[0].what}, which `{cls.name}` holds in `{field.name}`", reasons[0].way_out)
     return None
 
 
-def _promised(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Instance | None:
-    """The instance that a field is certainly given, by its annotation."""
+def _held(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Sequence[Instance]:
+    """The instances of which a field certainly holds one, or a container of such.
+
+    They are those that a method is seen to assign, or the one that its annotation says.
+    """
     if field.annotation is None or (field.default is not None and plain(evaluator.static(field.default)) == NONE):
-        return None
-    value = plain(evaluator.promises.field(field, cls))
-    if not isinstance(value, Instance) or is_given(_NOTHING, field, cls, evaluator):
-        return None
-    return value
+        return ()
+    promised = _instance(evaluator.promises.field(field, cls))
+    if promised is not None and not is_given(_NOTHING, field, cls, evaluator):
+        return (promised,)
+    assigned = cls.assigned.get(field.name) or ()
+    seen = [None if one is None else _instance(evaluator.static(one)) for one in assigned]
+    return [one for one in seen if one is not None] if None not in seen else ()
+
+
+def _instance(value: Value) -> Instance | None:
+    """The instance that a value is, or that a container holds which is not empty."""
+    value = plain(value)
+    if isinstance(value, Container):
+        value = plain(element_of(value) if value.items is None else value.items[0] if value.items else UNKNOWN)
+    return value if isinstance(value, Instance) else None
 
 
 def _given(field: Field, made: Given, evaluator: Evaluator) -> Value:
