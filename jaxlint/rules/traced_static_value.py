@@ -195,11 +195,12 @@ def _is_staged(given: _Static, body: Body, evaluator: Evaluator) -> bool:
     """Whether a number is what the body, a function of jax or a helper has just made: under `jit` that is a tracer."""
     if _is_reduced(given, body):
         return True
-    found = plain(given.value.value)
-    if not isinstance(given.expr, Name) or not _is_number(found, given.field, given.cls, evaluator):
+    found, made = plain(given.value.value), given.expr
+    if not isinstance(made, (Name, Call)) or not _is_number(found, given.field, given.cls, evaluator):
         return False
-    bound = [s for s in walk(body, nested=False) if given.expr.id in assigned_names((s,))]
-    made = bound[0].value if len(bound) == 1 and isinstance(bound[0], Assign) else None
+    if isinstance(made, Name):
+        bound = [s for s in walk(body, nested=False) if made.id in assigned_names((s,))]
+        made = bound[0].value if len(bound) == 1 and isinstance(bound[0], Assign) else made
     return isinstance(made, (Call, Display, Subscript)) and not _is_computed_at_once(body)
 
 
