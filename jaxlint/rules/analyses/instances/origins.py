@@ -51,12 +51,15 @@ def given_by(call: Call, cls: PytreeClass) -> Iterator[tuple[Field, Expr]]:
 
 
 def argument_at(at: object, body: Body) -> tuple[Call, Expr] | None:
-    """The call in a body that is given the argument at a place, and what it is given."""
+    """The call in a body that is given the argument at a place, and what it is given.
+
+    None for what comes out of `*values` or `**options`: an item of them is given, and not the whole.
+    """
     for part in all_parts(body, nested=False):
         if isinstance(part, Call):
             for argument in part.args:
                 if argument.at is at:
-                    return part, argument.value
+                    return None if argument.star else (part, argument.value)
     return None
 
 
