@@ -214,6 +214,7 @@ def _holds_self_static(method: Function, cls: PytreeClass, evaluator: Evaluator)
 
 def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
     """The attributes that the compiled method reads and another method changes, or that make it compile anew."""
+    from jaxlint.rules.analyses.changes.set_each_time import set_each_time
     from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given_again, reads
     from jaxlint.rules.analyses.fields.hashing import array_field
 
@@ -221,7 +222,9 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
     unsure: Problem | None = None
     for attr in sorted(reads(inside.values(), cls)):
         writer = changing_method(attr, inside, cls, evaluator)
-        if writer is None or not initialised(attr, cls) or forgets(cls):
+        if writer is None or forgets(cls):
+            continue
+        if not initialised(attr, cls) and not set_each_time(attr, writer, method, cls, evaluator):
             continue
         problem = Problem(
             at=method.at,
