@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+import msgspec
+
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Change, EditCall, NameArgument, Proposal, Rewrite
 from jaxlint.cst.reading import FunctionNode
@@ -23,10 +25,12 @@ from jaxlint.rules.analyses.changes.collections_renewed import is_never_renewed,
 from jaxlint.rules.analyses.changes.updates import misses_gradients
 from jaxlint.rules.analyses.fixes.rebinding import taking_result
 from jaxlint.rules.base import EventRule, NodeRule, Problem
+from jaxlint.symbols.outline import Function, Outline
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Constant, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Name, last_name
+from jaxlint.syntax.expressions import dotted as name_of
 from jaxlint.syntax.names_read import names_read
-from jaxlint.syntax.statements import ClassDefinition, FunctionDefinition, all_parts
+from jaxlint.syntax.statements import ClassDefinition, FunctionDefinition, all_parts, parts
 
 #: What `create` must be given, and what it sets by itself.
 _GIVEN = ("apply_fn", "params", "tx")
@@ -132,15 +136,17 @@ class TrainState(EventRule, NodeRule):
             return False
         inside = [s.body for s in code.statements if isinstance(s, (FunctionDefinition, ClassDefinition))]
         calls = (part for body in inside for part in all_parts(body) if isinstance(part, Call))
-        given = (call.keyword("mutable") for call in chain(code.calls, calls))
+        outline = code.place.module.outline
+        given = (c.keyword("mutable") or _applying(name_of(c.func), outline) for c in chain(code.calls, calls))
         return any(one is not None for one in given) and bool(_unread(code))
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for new batch statistics that nobody takes."""
-        for name, call in _statistics(function.body):
-            event = function.event_at(call)
+        for name, applied in _statistics(function.body, function.code):
+            event = function.event_at(applied.call)
             state = event.receiver if isinstance(event, CallMethod) else None
-            stored = _stored(state.cls, call) if isinstance(state, Instance) else None
+            state = as_instance(state or function.code.parameters.get(applied.state, UNKNOWN))
+            stored = _stored(state.cls, applied) if state is not None else None
             if state is not None and stored is not None:
                 yield from _lost(name, state.cls, stored, function, (), evaluator)
         for statement in function.node.body.body:
@@ -285,22 +291,70 @@ def _unread(code: CodeRead) -> set[str]:
     return {name for name in code.contents.bound - names_read(code.body) if name == "_" or not name.startswith("_")}
 
 
-def _statistics(body: cst.CSTNode) -> Iterator[tuple[cst.Name, cst.Call]]:
+class _Applied(msgspec.Struct, frozen=True):
+    """A call of `apply_fn(..., mutable=[...])`, or of a function that returns what such a call does."""
+
+    call: cst.Call
+    #: The state, as it is written, and the collections that are declared mutable.
+    state: str
+    collections: Sequence[object]
+
+
+def _statistics(body: cst.CSTNode, code: CodeRead) -> Iterator[tuple[cst.Name, _Applied]]:
     """The variables that are given what `apply_fn(..., mutable=[...])` returns second, with the call."""
     for assigned in own(body, cst.Assign):
         match assigned:
             case cst.Assign(
-                targets=[cst.AssignTarget(cst.Tuple([_, cst.Element(cst.Name() as name)]))],
-                value=cst.Call(func=cst.Attribute(attr=cst.Name("apply_fn"))) as call,
+                targets=[cst.AssignTarget(cst.Tuple([_, cst.Element(cst.Name() as name)]))], value=cst.Call() as call
             ):
-                yield name, call
+                applied = _applied_by(call, code.place.module.outline)
+                if applied is not None:
+                    yield name, applied
 
 
-def _stored(cls: PytreeClass, call: cst.Call) -> str | None:
+def _applied_by(call: cst.Call, outline: Outline) -> _Applied | None:
+    """What a call applies, itself or through a function of its module or a method of the state."""
+    match call.func:
+        case cst.Attribute(value=state, attr=cst.Name("apply_fn")):
+            options = (arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "mutable")
+            names = [text.evaluated_value for value in options for text in own(value, cst.SimpleString)]
+            return _Applied(call, dotted(state), names)
+    found = _applying(dotted(call.func), outline)
+    if found is None or any(arg.star for arg in call.args):
+        return None
+    function, name, collections = found
+    if isinstance(call.func, cst.Attribute):
+        return _Applied(call, dotted(call.func.value), collections) if name == function.self_name else None
+    positional = [arg.value for arg in call.args if arg.keyword is None]
+    given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+    given |= dict(zip(function.positional, positional, strict=False))
+    return _Applied(call, dotted(given[name]), collections) if name in given else None
+
+
+def _applying(called: str | None, outline: Outline) -> tuple[Function, str, Sequence[object]] | None:
+    """The function of a module that returns what `state.apply_fn(..., mutable=[...])` does, and its parameter `state`.
+
+    With them come the collections that the call declares mutable. Of a method it is the only one of its name.
+    """
+    around, _, name = (called or "").rpartition(".")
+    known = outline.functions
+    named = (
+        [f for f in known.values() if f.name == name and f.owner] if around else [known[name]] if name in known else []
+    )
+    if len(named) != 1 or named[0].decorators or len(named[0].return_values) != 1:
+        return None
+    match named[0].return_values[0]:
+        case Call(func=Attribute(value=Name(id=state), attr="apply_fn")) as call if state in named[0].positional:
+            mutable = call.keyword("mutable")
+            collections = [] if mutable is None else [p.value for p in parts(mutable) if isinstance(p, Constant)]
+            return (named[0], state, collections) if collections else None
+    return None
+
+
+def _stored(cls: PytreeClass, applied: _Applied) -> str | None:
     """The collection that the call declares mutable and the state has a field for; None if there is none."""
-    given = (arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "mutable")
-    names = [text.evaluated_value for value in given for text in own(value, cst.SimpleString)]
-    return next((n for n in names if isinstance(n, str) and is_train_state(cls) and cls.field(n) is not None), None)
+    names = applied.collections if is_train_state(cls) else ()
+    return next((n for n in names if isinstance(n, str) and cls.field(n) is not None), None)
 
 
 def _differentiated(inner: cst.FunctionDef, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
@@ -311,10 +365,10 @@ def _differentiated(inner: cst.FunctionDef, function: FunctionNode, evaluator: E
     if declared is None:
         return
     gradients = [a for a in code.place.applied(declared) if a.transform.kind is Kind.GRAD and a.has_aux]
-    for name, call in _statistics(inner.body):
-        state = as_instance(code.parameters.get(dotted(call.func).removesuffix(".apply_fn"), UNKNOWN))
+    for name, applied_once in _statistics(inner.body, code):
+        state = as_instance(code.parameters.get(applied_once.state, UNKNOWN))
         paths = [path for value in returned(inner.body) for path in _paths(value, name.value)]
-        stored = _stored(state.cls, call) if state is not None else None
+        stored = _stored(state.cls, applied_once) if state is not None else None
         if state is None or stored is None or len(paths) != 1:
             continue
         for applied in gradients:
