@@ -11,14 +11,14 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, KeywordValue, Replace
 from jaxlint.infer.known.values import Array, Scalar, Value, options, plain
-from jaxlint.infer.transforms.applied import abstracting
+from jaxlint.infer.transforms.applied import abstracting, tracing_arrays
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fixes.roles import make_leaf
-from jaxlint.rules.analyses.under_trace.compiled_callers import Numbers, bare, compiled_caller, is_returned
+from jaxlint.rules.analyses.under_trace.compiled_callers import Numbers, bare, compiled_callers, is_returned
 from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, mapped_parameters, traced_parameters
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -120,9 +120,10 @@ class TracedStaticValue(BodyRule):
         given = list(_static_values(code, evaluator))
         if function is None or not given:
             return
-        if traced:
+        filtering = tracing_arrays(code.applied)
+        if traced or filtering:
             computed = _Computed(function, traced, code, evaluator)
-            inside = abstracting(code.applied)
+            inside = abstracting(code.applied) or filtering
             transform = (inside or code.applied)[0].transform.name
             found = [
                 one
@@ -140,14 +141,17 @@ class TracedStaticValue(BodyRule):
             ]
             fields = frozenset(one.field.name for one in given)
             symbol = FunctionSymbol(code.place.module, function)
-            caller = compiled_caller(symbol, fields, evaluator) if given else None
-            where = "" if caller is None else f"`{function.name}`, which {caller.name} calls"
-            numbers = Numbers(() if caller is None else caller.given, code.body)
-            found = [
-                one
-                for one in (given if caller is not None else ())
-                if _is_staged(one, code.body, evaluator) or numbers.are_put(one.expr, one.field, one.cls, evaluator)
-            ]
+            found, where = [], ""
+            for caller in compiled_callers(symbol, fields, evaluator) if given else ():
+                numbers = Numbers(caller.given, code.body)
+                found = [
+                    one
+                    for one in given
+                    if _is_staged(one, code.body, evaluator) or numbers.are_put(one.expr, one.field, one.cls, evaluator)
+                ]
+                if found:
+                    where = f"`{function.name}`, which {caller.name} calls"
+                    break
         for one in found:
             fix = make_leaf(one.field, one.cls, code.place.module, evaluator.model)
             yield _problem(one.value.at, one.cls, one.field, where, fix)

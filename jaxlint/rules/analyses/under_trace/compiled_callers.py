@@ -50,16 +50,16 @@ class Caller(msgspec.Struct, frozen=True):
     given: set[str]
 
 
-def compiled_caller(
+def compiled_callers(
     symbol: FunctionSymbol, fields: Collection[str], evaluator: Evaluator, depth: int = 0
-) -> Caller | None:
-    """The compiled function that hands out what a helper or method returns, with some of its fields as they are.
+) -> Iterator[Caller]:
+    """The compiled functions that hand out what a helper or method returns, with some of its fields as they are.
 
-    It calls that itself, or other helpers that do; None if none is seen.
+    They call that themselves, or other helpers that do.
     """
     function, module = symbol.declaration, symbol.module
     if "<locals>" in function.scope or function.decorators or evaluator.calls.transformed.of(function, module):
-        return None
+        return
     for home in (module, *evaluator.model.importers(module)):
         for other in home.outline.functions.values():
             if other is function or function.name not in piece_of(other, home.outline).calls:
@@ -72,8 +72,7 @@ def compiled_caller(
                 ):
                     around = _compiled(FunctionSymbol(home, other), fields, evaluator, depth)
                     if around is not None:
-                        return Caller(around.name, _passed(call, function, Numbers(around.given, body)))
-    return None
+                        yield Caller(around.name, _passed(call, function, Numbers(around.given, body)))
 
 
 def _compiled(symbol: FunctionSymbol, fields: Collection[str], evaluator: Evaluator, depth: int) -> Caller | None:
@@ -84,7 +83,7 @@ def _compiled(symbol: FunctionSymbol, fields: Collection[str], evaluator: Evalua
     if tracing:
         given = _rebuilt_numbers(function, abstracting(applied), module, evaluator)
         return Caller(f"`{function.name}` (`{tracing[0].transform.name}`)", given)
-    return compiled_caller(symbol, fields, evaluator, depth + 1) if depth < _MAX_DEPTH else None
+    return next(compiled_callers(symbol, fields, evaluator, depth + 1), None) if depth < _MAX_DEPTH else None
 
 
 def _passed(call: Call, function: Function, numbers: Numbers) -> set[str]:
