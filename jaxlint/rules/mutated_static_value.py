@@ -16,6 +16,7 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.changes.handed_over import changed_where_handed
 from jaxlint.rules.analyses.fixes.rebinding import setting_dict
 from jaxlint.rules.analyses.instances.callees import called_by
 from jaxlint.rules.analyses.instances.methods import MAKING
@@ -123,7 +124,8 @@ class MutatedStaticValue(BodyRule):
         """Look at the changes in place that happen in a body."""
         changing = [e for e in code.events if _changes_static_value(e)]
         slots = {id(at): slot for s in code.statements for at, slot in changed_by(s)} if changing else {}
-        for event in changing:
+        handed = [e for e in changed_where_handed(code, evaluator) if _changes_static_value(e)]
+        for event in (*changing, *handed):
             assert isinstance(event, (MutateField, AssignAttribute))
             slot = slots.get(id(event.at), Slot((event.receiver_text or "").partition(".")[0]))
             made = _made_here(slot, code)
@@ -137,7 +139,7 @@ class MutatedStaticValue(BodyRule):
             confidence = Confidence.MEDIUM if meets and not early else Confidence.LOW
             if isinstance(event, MutateField):
                 problem = _problem(event.at, cls, event.field, confidence)
-                yield replace(problem, fix=setting_dict(event, evaluator))
+                yield problem if event in handed else replace(problem, fix=setting_dict(event, evaluator))
             else:
                 yield _static_instance(event, confidence)
 
