@@ -15,6 +15,7 @@ from jaxlint.symbols.outline import (
     CLASS_PARAMETERS,
     Assignment,
     Class,
+    Definition,
     Import,
     Outline,
     Unit,
@@ -165,9 +166,13 @@ def _registering_functions(module: Module) -> frozenset[str] | None:
 
 def _named_class(module: Module, name: str, call: Call) -> Class | None:
     """The class of a module that a name means in a call: the last of that name before it."""
-    classes = module.outline.classes
-    found = [c for c in classes.values() if c.name == name and not c.scope and c.at.row < call.at.row]
-    return found[-1] if found else classes.get(name) if "." in name else None
+    outline = module.outline
+    if "." in name:
+        return outline.classes.get(name)
+    bindings = outline.module_scope.bindings.get(name, ())
+    declared = (outline.classes[b.qualname] for b in bindings if isinstance(b, Definition) and b.kind == "class")
+    found = [cls for cls in declared if cls.at.row < call.at.row]
+    return found[-1] if found else None
 
 
 def _given_names(unit: Unit, outline: Outline) -> frozenset[str] | None:

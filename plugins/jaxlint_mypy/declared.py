@@ -71,8 +71,8 @@ def _is_decorated(text: str, indent: str, start: int) -> bool:
         return False
     found: list[str] = []
     for line in reversed(above):
-        if not line.strip():
-            break
+        if not line.strip() or line.startswith((f"{indent}class ", f"{indent}def ")):
+            break  # what is above belongs to something else
         if line.startswith(f"{indent}@"):
             found.append(line.strip())
     if len(found) == 1 and _PLAIN.match(found[0]):

@@ -409,7 +409,7 @@ class FrontEnd:
         evaluator = self.evaluator
         found: list[tuple[Problem, Rule]] = []
         for event in events:
-            for rule in self.rules.all:
+            for rule in self.rules.of_event(event):
                 if isinstance(rule, EventRule) and isinstance(event, rule.events):
                     problems = self._problems(rule, partial(rule.check_event, event, evaluator))
                     if problems and (refined := self.readings.refined(event)) is not event:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from jaxlint.config.settings import Settings, rule_enabled
-from jaxlint.rules import all_rules, body_rule_names, names_but_of_class_rules
+from jaxlint.infer.evaluating.events import CodeRead, Event
+from jaxlint.rules import all_rules, body_rule_names, names_but_of_class_rules, names_but_of_event
 from jaxlint.rules.base import ClassRule, Rule
 from jaxlint_mypy.internals import kept
 
@@ -37,20 +38,31 @@ class RulesHere:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._made: dict[type[Rule], Rule] = {}
+        self._of_events: dict[type[Event], list[Rule]] = {}
 
     @cached_property
     def of_classes(self) -> list[ClassRule]:
         """Those that look at classes."""
-        known = all_rules(left_out() | names_but_of_class_rules())
-        enabled = (rule() for rule in known if issubclass(rule, ClassRule) and rule_enabled(rule, self._settings))
-        return kept(list(enabled))
+        found = self._enabled(left_out() | names_but_of_class_rules())
+        return kept([rule for rule in found if isinstance(rule, ClassRule)])
 
-    @cached_property
-    def all(self) -> list[Rule]:
-        """All of them, which are needed when the first event is noted: most programs give no reason to load them."""
-        made: dict[type[Rule], Rule] = {type(rule): rule for rule in self.of_classes}
-        enabled = (rule for rule in all_rules(left_out()) if rule_enabled(rule, self._settings))
-        return kept([made.get(rule) or rule() for rule in enabled])
+    def of_event(self, event: Event) -> list[Rule]:
+        """Those that look at events of that type: most programs give no reason to load them."""
+        kind = type(event)
+        if kind not in self._of_events:
+            unasked = names_but_of_event(kind) | (frozenset() if issubclass(kind, CodeRead) else BODY_RULES)
+            self._of_events[kind] = kept(self._enabled(left_out() | unasked))
+        return self._of_events[kind]
+
+    def _enabled(self, without: frozenset[str]) -> list[Rule]:
+        found: list[Rule] = []
+        for rule in all_rules(without):
+            if rule_enabled(rule, self._settings):
+                if rule not in self._made:
+                    self._made[rule] = rule()
+                found.append(self._made[rule])
+        return found
 
 
 def left_out() -> frozenset[str]:

@@ -64,6 +64,13 @@ def definitions(text: str) -> list[Statement]:
     return parse(text, "a.py", "a", Errors(options), options, eager=True).defs
 
 
+def test_decorators_of_the_class_above_belong_to_it() -> None:
+    above = "@struct.dataclass\nclass Params:\n    n: int = field(default=1)\n"
+    below = "@struct.dataclass(\n    kw_only=True,\n)\nclass S:\n    n: int\n"
+    text = f"from flax import struct\n\n{above}class Env:\n    pass\n\n{below}"
+    assert READER.read(text, installed=False).decorated == {"Params", "S"}
+
+
 def test_what_is_left_of_a_text() -> None:
     short = shortened(definitions(TEXT), READER.read(TEXT, False), TEXT)
     assert short is not None

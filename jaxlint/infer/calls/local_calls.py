@@ -86,7 +86,7 @@ class LocalCalls:
         parameters = {name: known(held) for name, held in env.values.items()}
         since = len(self.notes.events or ())
         result = self.evaluator.evaluate(node.body, env)
-        if self.transformed.of(function.declaration, env.module):
+        if self.notes.active is not None and self.transformed.of(function.declaration, env.module):
             self.notes.code((Return(node.body.at, node.body),), function.declaration, parameters, since)
         return result
 
