@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from jaxlint.infer.calls.stored_arguments import stored_parameters
 from jaxlint.infer.calls.tracers import handed_on
 from jaxlint.infer.evaluating.deferral import Deferral, forget_passed
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import Event
+from jaxlint.infer.evaluating.events import Event, KeywordValue
 from jaxlint.infer.evaluating.notes import Notes
 from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.deferred import Values, known
@@ -84,6 +84,7 @@ from jaxlint.syntax.expressions import (
     dotted,
     last_name,
 )
+from jaxlint.syntax.statements import bound_once, looked_up
 
 if TYPE_CHECKING:
     from jaxlint.syntax.statements import Body
@@ -285,11 +286,48 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
             self._stored[key] = stored_parameters(cls, self.evaluator)
         return self._stored[key]
 
-    def arrays_given(self, call: Call) -> dict[str, Array]:
-        """The arrays, known as such, that `call`, which was just evaluated, has put into leaves of an instance."""
+    def arrays_given(self, call: Call, env: Environment | None) -> dict[str, Array]:
+        """The arrays, known as such, that `call`, which was just evaluated, has put into leaves of an instance.
+
+        With an `env`, functions of the project that make the instance are read for that, too.
+        """
         if self.notes.made is None or self.notes.made[0] is not call:
-            return {}
+            return {} if env is None else self._arrays_returned(call, env)
         _, cls, given = self.notes.made
+        return self._arrays_in(cls, given)
+
+    def _arrays_returned(self, call: Call, env: Environment) -> dict[str, Array]:
+        """The arrays, known as such, in leaves of the instance that the function makes which is called."""
+        with self.notes.muted():
+            func = plain(self.evaluator.evaluate(call.func, env))
+            if not isinstance(func, FunctionValue):
+                return {}
+            symbol, declaration = func.symbol, func.symbol.declaration
+            if len(declaration.return_values) != 1 or declaration.is_async or declaration.is_generator:
+                return {}
+            made = declaration.return_values[0]
+            if not isinstance(made, Call) or made.has_star:
+                return {}
+            decorators = declaration.decorators
+            if self._overrides(func) != [] or not all(self._keeps_return_value(d, symbol) for d in decorators):
+                return {}
+            own = [] if func.receiver is None else [func.receiver]
+            known_here = dict(zip(declaration.positional, own, strict=False))
+
+            def value(expr: Expr) -> Value:
+                return self.evaluator.static(Placed(expr, symbol.module, declaration.inner_scope), known_here)
+
+            cls = plain(value(made.func))
+            if not isinstance(cls, ClassObject) or not cls.exact or not cls.cls.is_pytree:
+                return {}
+            taken = {parameter.name for parameter in declaration.parameters}
+            bound = {n: e for n, e in bound_once(self.body_of(symbol) or ()).items() if n not in taken}
+            return self._arrays_in(
+                cls.cls, self._bind(cls.cls, made, Values([value(looked_up(a.value, bound)) for a in made.args]))
+            )
+
+    def _arrays_in(self, cls: PytreeClass, given: Sequence[KeywordValue]) -> dict[str, Array]:
+        """The arrays, known as such, among what a constructor or an update was given for leaves."""
         stored = self.stored_parameters(cls)
         found: dict[str, Array] = {}
         for one in given:

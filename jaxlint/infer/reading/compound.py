@@ -76,6 +76,8 @@ class CompoundStatements:
         self.returned: list[Held] = []
         self.yielded: list[Held] = []
         self.muted_loops = 0
+        #: Whether items are assigned in the unit, so that it matters which arrays are in an instance.
+        self.stores_items = False
 
     def _define(self, node: FunctionDefinition, env: Environment, owner: PytreeClass | None) -> None:
         raise NotImplementedError

@@ -380,7 +380,7 @@ class UnitReader(CompoundStatements):
     def _note_arrays(self, name: str, call: Call, env: Environment) -> None:
         """Note which arrays a variable holds that was just given a new instance, unless others may assign it, too."""
         if name not in self.shared:
-            for attr, array in self.calls.arrays_given(call).items():
+            for attr, array in self.calls.arrays_given(call, env if self.stores_items else None).items():
                 env.bind(f"{name}.{attr}", array)
 
     def _later(self, value: Expr, env: Environment) -> Held:

@@ -172,6 +172,7 @@ class ModuleReader:
             return events
         declarations = Declarations(self.triggers.declared(module, unit), body)
         reader = UnitReader(self.evaluator, self.calls, module, declarations)
+        reader.stores_items = "[]" in unit.methods
         place = Place(module, subclasses=self.model.subclasses, applied=self._applied)
         try:
             reader.read(body, env, events, place)
