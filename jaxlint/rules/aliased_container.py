@@ -17,7 +17,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
-from jaxlint.rules.analyses.instances.passed import calls_of
+from jaxlint.rules.analyses.instances.passed import calls_of, calls_of_method
 from jaxlint.rules.analyses.instances.sharing import sharing_at
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, Subscript, children, dotted
@@ -345,11 +345,15 @@ def _read_after(
 def _reading_caller(original: str, changed: tuple[str, ...], code: CodeRead, evaluator: Evaluator) -> str | None:
     """A function that gives the original to this one, and still uses it and its field afterwards."""
     function, module = code.function, code.place.module
-    if function is None or function.owner or original in code.contents.bound:
+    if function is None or original in code.contents.bound:
         return None
     if all(p.name != original or p.kind != "positional" for p in function.parameters):
         return None
-    for called in calls_of(function, module, (module, *evaluator.model.importers(module)), evaluator):
+    homes, owner = (module, *evaluator.model.importers(module)), code.place.owner if function.owner else None
+    calls = (
+        calls_of_method(function, owner, homes, evaluator) if owner else calls_of(function, module, homes, evaluator)
+    )
+    for called in calls:
         given, caller = called.given.get(original), called.caller
         path = None if given is None else dotted(given)
         if caller is None or path is None:

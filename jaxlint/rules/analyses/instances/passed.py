@@ -9,9 +9,12 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import UNKNOWN, Instance, Value, plain
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import calls_in
+from jaxlint.rules.analyses.instances.methods import is_overridden
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
 from jaxlint.syntax.statements import Assign, assigned_names, bound_once, looked_up
@@ -96,3 +99,43 @@ def calls_of(function: Function, module: Module, homes: Iterable[Module], evalua
             is_made = cls is not None and cls.symbol.key == (module.path, owner)
             if is_made or (isinstance(symbol, FunctionSymbol) and symbol.declaration is function):
                 yield Called(call, caller, home, scope, call.given_to(positional))
+
+
+def calls_of_method(
+    method: Function, cls: PytreeClass, homes: Iterable[Module], evaluator: Evaluator
+) -> Iterator[Called]:
+    """The calls in some modules of a method of a class, where the receiver is seen to be an instance of it.
+
+    That is `self` in another method of the class, a parameter with an annotation, or what a constructor has made. None
+    of a method that something is made of, nor of one that takes no instance, nor where a subclass may have another.
+    """
+    if method.decorators or method.self_name is None or "<locals>" in method.scope:
+        return
+    written = re.compile(rf"\.\s*{re.escape(method.name)}\s*\(")
+    for home in homes:
+        if written.search(home.source.text) is None:
+            continue
+        for call, caller in calls_in(home, written, evaluator):
+            if not isinstance(call.func, Attribute) or call.func.attr != method.name or call.has_star:
+                continue
+            held = _held(call.func.value, caller, home, evaluator)
+            if not isinstance(held, Instance) or cls not in held.cls.mro:
+                continue
+            found = held.cls.method(method.name)
+            if found is not None and found[1] is method and not is_overridden(method.name, held, evaluator):
+                scope = "" if caller is None else caller.inner_scope
+                yield Called(call, caller, home, scope, given_by(call, method))
+
+
+def _held(receiver: Expr, caller: Function | None, home: Module, evaluator: Evaluator) -> Value:
+    """What the receiver of a method is in the function that calls it."""
+    if caller is None:
+        return plain(evaluator.static(Placed(receiver, home, "")))
+    body = evaluator.calls.body_of(FunctionSymbol(home, caller)) or ()
+    if isinstance(receiver, Name) and any(p.name == receiver.id for p in caller.parameters):
+        if receiver.id in assigned_names(body):
+            return UNKNOWN
+        if receiver.id == caller.self_name and caller.owner is not None:
+            return Instance(evaluator.model.build(ClassSymbol(home, home.outline.classes[caller.owner])))
+        return plain(evaluator.parameter(caller, receiver.id, home))
+    return plain(evaluator.static(Placed(looked_up(receiver, bound_once(body)), home, caller.inner_scope)))
