@@ -354,6 +354,8 @@ def has_no_shape(expr: Expr) -> bool:
             return attr in ("shape", "dtype", "ndim")
         case Call(func=Name(id=name)):
             return name in _TELLING
+        case Conditional(body=body, orelse=orelse):
+            return has_no_shape(body) and has_no_shape(orelse)
     return False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -48,8 +48,8 @@ class Listener(Protocol):
     def listen(self, module: Module, functions: Sequence[FunctionSymbol], names: Collection[str]) -> dict[Key, Told]:
         """What a module passes to functions that it calls by some names."""
 
-    def passing(self, module: Module) -> Mapping[Key, TracedBy]:
-        """The classes of what a module passes to transformed functions."""
+    def passing(self, module: Module) -> tuple[Mapping[Key, TracedBy], frozenset[Key]]:
+        """The classes of what a module passes to transformed functions, and those whose leaves it replaces by None."""
 
 
 class CallsElsewhere:
@@ -59,7 +59,7 @@ class CallsElsewhere:
         self.model = model
         self._listener = listener
         self._around: dict[str, Sequence[Module]] = {}
-        self._passing: dict[str, Mapping[Key, TracedBy]] = {}
+        self._passing: dict[str, tuple[Mapping[Key, TracedBy], frozenset[Key]]] = {}
 
     def passed(self, functions: Iterable[FunctionSymbol], module: Module) -> dict[Key, dict[str, Value]]:
         """What all calls of functions of a module in other modules agree on, by function and parameter."""
@@ -82,13 +82,24 @@ class CallsElsewhere:
 
         Of the module that is `checked`, too: of it only those units were read in which something may be found.
         """
+        for home, (passing, _) in self._read(cls, checked):
+            if cls.symbol.key in passing:
+                return replace(passing[cls.symbol.key], home=home.path)
+        return None
+
+    def is_emptied(self, cls: PytreeClass, checked: Module | None) -> bool:
+        """Whether such a module maps the leaves of an instance of the class to None."""
+        return any(cls.symbol.key in emptied for _, (_, emptied) in self._read(cls, checked))
+
+    def _read(
+        self, cls: PytreeClass, checked: Module | None
+    ) -> Iterator[tuple[Module, tuple[Mapping[Key, TracedBy], frozenset[Key]]]]:
+        """What the module of a class, and those that know it, pass to transformed functions, one after the other."""
         homes = [home for home in self._homes(cls.module) if home is not checked]
         for home in (cls.module, *(homes if len(homes) <= _MOST_HOMES else ())):
             if home.path not in self._passing:
                 self._passing[home.path] = self._listener().passing(home)
-            if cls.symbol.key in self._passing[home.path]:
-                return replace(self._passing[home.path][cls.symbol.key], home=home.path)
-        return None
+            yield home, self._passing[home.path]
 
     def named(self, names: Collection[str], module: Module) -> set[str]:
         """Those of some names of functions of a module that the modules which may call them know of."""

@@ -16,7 +16,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.non_arrays import FUNCTION
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, DictDisplay, Display, Expr, is_none
+from jaxlint.syntax.expressions import Call, Conditional, DictDisplay, Display, Expr, is_none
 
 
 class TracedClasses:
@@ -34,6 +34,8 @@ class TracedClasses:
         self._filtered: dict[str, bool] = {}
         #: What other modules are seen to pass to transformed functions, of a class that this one may not.
         self.elsewhere: Callable[[PytreeClass], TracedBy | None] = lambda cls: None
+        #: Whether other modules are seen to replace the leaves of a class by None.
+        self.emptied_elsewhere: Callable[[PytreeClass], bool] = lambda cls: False
 
     def start(self) -> None:
         """Forget what was seen before."""
@@ -51,15 +53,21 @@ class TracedClasses:
         """Note that the module being read replaces the leaves of a value by what is no array, with `jax.tree.map`."""
         keys = [cls.symbol.key for cls in self.taken_apart(value)]
         self._replaced.update(keys)
-        self._emptied.update(keys if all(map(is_none, by)) else ())
+        self._emptied.update(keys if any(map(_may_be_none, by)) else ())
 
     def is_replaced(self, cls: PytreeClass) -> bool:
         """Whether the leaves of an instance of the class, or of one that inherits from it, are seen to be replaced."""
         return any(one.symbol.key in self._replaced for one in self.evaluator.model.family(cls))
 
     def is_emptied(self, cls: PytreeClass) -> bool:
-        """Whether such leaves are seen to be replaced by None."""
-        return any(one.symbol.key in self._emptied for one in self.evaluator.model.family(cls))
+        """Whether such leaves are seen to be replaced by None, some of them at least."""
+        family = self.evaluator.model.family(cls)
+        return any(one.symbol.key in self._emptied or self.emptied_elsewhere(one) for one in family)
+
+    @property
+    def emptied(self) -> frozenset[Key]:
+        """The classes whose leaves the module being read replaces by None."""
+        return frozenset(self._emptied)
 
     def note_stacked(self, value: Value, joining: str) -> None:
         """Note that the module being read makes one instance of several: a function makes arrays of their leaves."""
@@ -240,3 +248,8 @@ def instances_in(value: Value, depth: int = 0) -> Iterator[PytreeClass]:
         case Choice(options=options):
             for option in options:
                 yield from instances_in(option, depth + 1)
+
+
+def _may_be_none(expr: Expr) -> bool:
+    """Whether an expression is None, or for some leaves: `0 if x.ndim else None`."""
+    return is_none(expr) or (isinstance(expr, Conditional) and (_may_be_none(expr.body) or _may_be_none(expr.orelse)))

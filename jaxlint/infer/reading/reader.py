@@ -88,6 +88,7 @@ class ModuleReader:
         self.elsewhere = CallsElsewhere(model, self._listener)
         self.to_ask = FunctionsToAsk(self.triggers, self.elsewhere)
         self.traced.elsewhere = lambda cls: self.elsewhere.passing(cls, self.checked)
+        self.traced.emptied_elsewhere = lambda cls: self.elsewhere.is_emptied(cls, self.checked)
         #: Reads the calls in other modules, once that is needed; how many readers listen for others.
         self.listening: ModuleReader | None = None
         self._steps = 0
@@ -288,15 +289,15 @@ class ModuleReader:
             self._ask([module.outline.functions[name] for name in callers if name in module.outline.functions], module)
         return {symbol.key: self.call_sites.told(symbol) for symbol in functions}
 
-    def passing(self, module: Module) -> Mapping[Key, TracedBy]:
-        """The classes of what a module passes to transformed functions."""
+    def passing(self, module: Module) -> tuple[Mapping[Key, TracedBy], frozenset[Key]]:
+        """The classes of what a module passes to transformed functions, and those whose leaves it replaces by None."""
         chosen = self.triggers.passing(module)
         if not chosen:
-            return {}
+            return {}, frozenset()
         self._returns.clear()
         self._events(module, chosen)
         self.unread.clear()
-        return self.traced.noted
+        return self.traced.noted, self.traced.emptied
 
     def _applied(self, function: Function) -> tuple[Applied, ...]:
         """What is applied to a function of the module being read."""
