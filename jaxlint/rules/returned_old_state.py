@@ -12,6 +12,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Replace, Update
 from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.carried_alone import carried_alone
 from jaxlint.rules.analyses.changes.optimizer_states import Unkept, unkept_optimizer_states
 from jaxlint.rules.analyses.changes.part_kept import is_bound_in, keeps_only_part
 from jaxlint.rules.analyses.changes.returning import returned_variables
@@ -56,9 +57,10 @@ class ReturnedOldState(BodyRule):
     """
     ## What it does
 
-    Finds functions that put an updated copy of a state into a variable that nobody reads, and return the original, or
-    another state of the class that is older, or go on with the original in a loop or an attribute; and functions that
-    update a state but drop the optimizer state that `optax`'s `update` returned for it.
+    Finds functions that put an updated copy of a state into a variable that nobody reads, or nothing but the next
+    update of it, and return the original, or another state of the class that is older, or go on with the original in a
+    loop or an attribute; and functions that update a state but drop the optimizer state that `optax`'s `update`
+    returned for it.
 
     ## Why is this bad?
 
@@ -135,8 +137,15 @@ class ReturnedOldState(BodyRule):
             code, evaluator, frozenset(read.id for value in returned for read in returned_variables(value))
         )
         copies = {id(s): made for s in code.statements if (made := reader.made(s)) is not None}
-        if not copies or measures(code, evaluator):
+        carried = list(reader.carried()) if returned else []
+        if not (copies or carried) or measures(code, evaluator):
             return
+        for made in carried:
+            if not made.name.startswith("_"):
+                last = tuple(s for s in code.statements if isinstance(s, Return))
+                fix = _returning(made, last) if len(last) == 1 else None
+                use = "is read by nothing but its next update"
+                yield _problem(made, function.name, f"return `{made.name}`", fix, use)
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         used = _used_names(code, evaluator)
         for statement, following in _sequences(code.body, ()):
@@ -170,6 +179,7 @@ class _Reader:
     """Tells which statements keep an update in a variable of its own."""
 
     def __init__(self, code: CodeRead, evaluator: Evaluator, returned: frozenset[str]) -> None:
+        self._code = code
         self._updates = {id(e.call): e for e in code.events if isinstance(e, Update)}
         self._instances = LocalInstances.of(code, evaluator)
         #: The variables that the function hands back.
@@ -213,6 +223,25 @@ class _Reader:
         if name == target.id or held.cls is not result.cls:
             return None
         return _Made(target.id, name, target.at, result.cls, call)
+
+    def carried(self) -> Iterator[_Made]:
+        """The last updates of variables that begin as what is returned, and that nothing but such updates reads."""
+        for name, original, steps in carried_alone(self._returned, self._code):
+            held = self._instances.instance(Name(None, original))
+            if held is not None and all(self._goes_on(s.value, name, held.cls) for s in steps):
+                last = steps[-1]
+                if isinstance(last.value, Call):
+                    update = self._updates.get(id(last.value))
+                    yield _Made(name, original, last.targets[0].at, held.cls, last.value, update)
+
+    def _goes_on(self, value: Expr, name: str, cls: PytreeClass) -> bool:
+        """Whether a call makes another instance of a class of what a variable holds."""
+        update = self._updates.get(id(value))
+        if update is not None:
+            return update.base is not None and dotted(update.base) == name and is_copy(update)
+        given = value.positional if isinstance(value, Call) else ()
+        result = self._instances.value(value)
+        return bool(given) and dotted(given[0]) == name and isinstance(result, Instance) and result.cls is cls
 
     def older(self, made: _Made, following: tuple[Statement, ...]) -> str | None:
         """Another state of the class of the copy that is handed back next, as it was before the copy was made."""
