@@ -17,9 +17,10 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
-from jaxlint.rules.analyses.instances.passed import calls_of, calls_of_method
+from jaxlint.rules.analyses.instances.passed import Called, calls_of, calls_of_method
 from jaxlint.rules.analyses.instances.sharing import sharing_at
 from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, Subscript, children, dotted
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
@@ -327,8 +328,7 @@ def _read_by(
     name = _read_after(original, changed, at, code.body, ignoring)
     if name is not None:
         return "" if name == original else f" as `{name}`"
-    caller = _reading_caller(original, changed, code, evaluator)
-    return None if caller is None else f" by `{caller}`"
+    return _reading_caller(original, changed, code, evaluator)
 
 
 def _read_after(
@@ -343,7 +343,7 @@ def _read_after(
 
 
 def _reading_caller(original: str, changed: tuple[str, ...], code: CodeRead, evaluator: Evaluator) -> str | None:
-    """A function that gives the original to this one, and still uses it and its field afterwards."""
+    """Who gives the original to this function, and still uses it and its field afterwards, in words."""
     function, module = code.function, code.place.module
     if function is None or original in code.contents.bound:
         return None
@@ -356,14 +356,31 @@ def _reading_caller(original: str, changed: tuple[str, ...], code: CodeRead, eva
     for called in calls:
         given, caller = called.given.get(original), called.caller
         path = None if given is None else dotted(given)
-        if caller is None or path is None:
+        if path is None:
             continue
-        body = evaluator.calls.body_of(FunctionSymbol(called.module, caller))
-        if body is None:  # a function that only returns something is not read from another module
-            body = tuple(Return(value.at, value) for value in caller.return_values)
-        if _is_repeated(called.call, path, body) or _read_after(path, changed, called.call.at, body) is not None:
-            return caller.name
+        body = _body_around(called, evaluator)
+        call = called.call if caller is not None else _call_at(called.call.at, body)
+        if call is None:
+            continue
+        if _is_repeated(call, path, body) or _read_after(path, changed, call.at, body) is not None:
+            return f" in module `{called.module.name}`" if caller is None else f" by `{caller.name}`"
     return None
+
+
+def _body_around(called: Called, evaluator: Evaluator) -> Body:
+    """The statements among which a call stands: those of a function, or of a module."""
+    if called.caller is None:
+        return evaluator.calls.top_level(called.module)
+    body = evaluator.calls.body_of(FunctionSymbol(called.module, called.caller))
+    if body is None:  # a function that only returns something is not read from another module
+        return tuple(Return(value.at, value) for value in called.caller.return_values)
+    return body
+
+
+def _call_at(at: object, body: Body) -> Call | None:
+    """The call in a body that stands where the outline of the module says that there is one."""
+    place = place_of(at)
+    return next((p for p in all_parts(body, nested=False) if isinstance(p, Call) and place_of(p.at) == place), None)
 
 
 def _is_repeated(call: Call, path: str, body: Body) -> bool:

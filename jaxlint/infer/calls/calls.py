@@ -109,6 +109,8 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         self.return_of: Callable[[FunctionSymbol, Value | None, dict[str, Value]], Value]
         #: The statements of a function, or None if they cannot be read.
         self.body_of: Callable[[FunctionSymbol], Body | None]
+        #: The statements of a module outside of functions and classes.
+        self.top_level: Callable[[Module], Body]
         self.named_classes: NamedClasses
         #: Keeps what a call passes for parameters without annotation.
         self.note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]

@@ -33,6 +33,8 @@ class Calls(Protocol):
     effects: Effects
     #: The statements of a function, or None if they cannot be read.
     body_of: Callable[[FunctionSymbol], Body | None]
+    #: The statements of a module outside of functions and classes.
+    top_level: Callable[[Module], Body]
 
     def call(self, call: Call, env: Environment) -> Value:
         """What is known of the value of a call."""

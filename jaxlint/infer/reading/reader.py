@@ -60,6 +60,7 @@ class ModuleReader:
         self.evaluator.traced = self.traced = TracedClasses(self.evaluator)
         self.calls.return_of = self.return_of
         self.calls.body_of = self.body_of
+        self.calls.top_level = self.top_level
         self.calls.named_classes = NamedClasses(model.resolver, self.body_of)
         self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
         #: How many functions of a unit (path, first row) were read by themselves.
@@ -340,6 +341,11 @@ class ModuleReader:
             return None
         found = self._definition(symbol)
         return None if found is None else found[1].body
+
+    def top_level(self, module: Module) -> Body:
+        """The statements of a module that stand in no function and no class."""
+        bodies = [self.statements(module, unit) for unit in module.outline.units if unit.kind == "code"]
+        return tuple([statement for body in bodies for statement in body or ()])
 
     def _shows_body(self, symbol: FunctionSymbol) -> bool:
         """Whether other modules look into a function."""
