@@ -16,6 +16,7 @@ from jaxlint.infer.calls.higher_order import HigherOrder
 from jaxlint.infer.calls.holding import Holding, keeps_return_value
 from jaxlint.infer.calls.known_functions import GIVE_SAME, KnownFunctions
 from jaxlint.infer.calls.local_calls import LocalCalls
+from jaxlint.infer.calls.made_of_jax import is_made_of_jax
 from jaxlint.infer.calls.method_calls import MethodCalls
 from jaxlint.infer.calls.passing import (
     Passed,
@@ -196,14 +197,16 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
                 merged = Call(call.at, call.func, (*args, *call.args))
                 return self._apply(function, merged, Values([*func.values, *values.held]), env)
             case Method(receiver=receiver, name=name):
-                return handed_on(func, call, values, self._method(receiver, name, call, values, env))
+                returned = self._method(receiver, name, call, values, env)
+                return handed_on(func, call, values, returned, self.evaluator)
             case Symbolic(symbol=External(name=name)):
                 transform = TRANSFORMS.get(name)
                 if transform is not None and not transform.runs:
                     return self.higher_order.apply(transform, call, values, env)
                 if name in OF_FUNCTIONS:
                     return self.higher_order.optimizer(call, values)
-                return handed_on(func, call, values, self.known_functions.call(name, call, values, env))
+                returned = self.known_functions.call(name, call, values, env)
+                return handed_on(func, call, values, returned, self.evaluator)
             case AnyFunction(result=result):
                 return result
             case Choice(options=several) if all(
@@ -265,14 +268,16 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         return callee is None and self.passes_on(decorator, function)
 
     def _construct(self, cls: ClassObject, call: Call, values: Values) -> Value:
-        model = cls.cls
+        model, holds_jax = cls.cls, False
         if model.is_pytree:
             given = self._bind(model, call, values)
             self.notes.construct(call, cls, given)
             self.notes.made = call, model, given
+            holds_jax = is_made_of_jax(model, given, self.evaluator)
         if "__new__" in model.symbol.declaration.methods:
             return UNKNOWN
-        return Instance(model, cls.exact, refilled=True, held=self.held(model, call, values))
+        held = self.held(model, call, values)
+        return Instance(model, cls.exact, refilled=True, held=held, holds_jax=holds_jax)
 
     def shared_variables(self, module: Module) -> frozenset[str]:
         """The variables that functions of a module assign though they are not their own (`global`, `nonlocal`)."""

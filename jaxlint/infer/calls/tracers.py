@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from jaxlint.infer.calls.made_of_jax import stays_of_jax
 from jaxlint.infer.known.deferred import Values
 from jaxlint.infer.known.transformed_values import marked
 from jaxlint.infer.known.values import (
@@ -29,6 +31,9 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Unary, dotted, is_none
+
+if TYPE_CHECKING:
+    from jaxlint.infer.evaluating.evaluate import Evaluator
 
 #: Functions of Python that hand on the very objects that they are given.
 _HANDING_ON = ("builtins.", "itertools.", "collections.", "operator.", "typing.", "functools.", "copy.")
@@ -60,10 +65,10 @@ def left_out(function: Function) -> set[str]:
     return {p.name for p in function.parameters if p.default is not None and not is_none(p.default)}
 
 
-def handed_on(func: Method | Symbolic, call: Call, values: Values, returned: Value) -> Value:
+def handed_on(func: Method | Symbolic, call: Call, values: Values, returned: Value, evaluator: Evaluator) -> Value:
     """What a function of a library returns: instances are others than those that it was given, if it makes any.
 
-    A copy is traced like the original, but for what it is given.
+    A copy is traced, and holds arrays of jax, like the original, but for what it is given.
     """
     if type(returned) not in _HOLDING:
         return returned
@@ -79,7 +84,9 @@ def handed_on(func: Method | Symbolic, call: Call, values: Values, returned: Val
             elif name.startswith(_HANDING_ON):
                 return returned
     if not isinstance(copied, Instance) or copied.traced is None or call.has_star:
-        return _as_made(marked(returned, traced=False))
+        made = marked(returned, traced=False)
+        is_of_jax = isinstance(copied, Instance) and stays_of_jax(copied, call, values, evaluator)
+        return made if is_of_jax else _as_made(made)
     original = dotted(
         call.func.value if isinstance(func, Method) and isinstance(call.func, Attribute) else call.args[0].value
     )
@@ -95,7 +102,7 @@ def handed_on(func: Method | Symbolic, call: Call, values: Values, returned: Val
 
 def _as_made(value: Value) -> Value:
     """What a function of a library has made of what a compiled one returned: arrays of numpy may be in it."""
-    return replace(value, compiled=False) if isinstance(value, Instance) and value.compiled else value
+    return replace(value, holds_jax=False) if isinstance(value, Instance) and value.holds_jax else value
 
 
 def _is_of_jax(value: Value) -> bool:

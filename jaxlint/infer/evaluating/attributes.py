@@ -147,7 +147,7 @@ class Attributes:
                 return known
             if receiver.traced is not None and field.role is Role.LEAF and attr not in receiver.traced:
                 value = marked(value, traced=True)
-            elif receiver.compiled and field.role is Role.LEAF:
+            elif receiver.holds_jax and field.role is Role.LEAF:
                 value = of_jax(value)
             elif receiver.refilled or not cls.is_pytree:  # with a numpy array, perhaps
                 value = of_any_library(value)

@@ -26,7 +26,7 @@ def after(before: Value, given: Value, placed: Placed, is_it: Callable[[Expr], b
     instance = as_instance(before)
     if instance is None or not instance.cls.is_pytree or not _is_handed_on(placed, is_it, resolver):
         return given
-    return replace(instance, exact=False, refilled=True, declared=True, traced=None, compiled=False)
+    return replace(instance, exact=False, refilled=True, declared=True, traced=None, holds_jax=False)
 
 
 def _is_handed_on(placed: Placed, is_it: Callable[[Expr], bool], resolver: Resolver) -> bool:

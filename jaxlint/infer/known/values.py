@@ -67,8 +67,8 @@ class Instance(msgspec.Struct, frozen=True):
     #: Where the leaves are tracers, as a transformed function was given it, or what it is a part or a copy of: the
     #: fields that the copy was given something else for.
     traced: frozenset[str] | None = None
-    #: Whether a compiled function has returned it, so that its arrays are arrays of jax.
-    compiled: bool = False
+    #: Whether its arrays are arrays of jax: a compiled function has returned it, or it was made of such.
+    holds_jax: bool = False
 
 
 class ClassObject(msgspec.Struct, frozen=True):
@@ -258,8 +258,8 @@ def _possibly(a: Value, b: Value) -> UnknownValue:
 def _join_instances(a: Instance, b: Instance, cls: PytreeClass, exact: bool = False) -> Instance:
     held = a.held if a.held == b.held else ()
     traced = None if a.traced is None or b.traced is None else a.traced | b.traced
-    compiled = a.compiled and b.compiled
-    return Instance(cls, exact, a.refilled or b.refilled, a.declared or b.declared, held, traced, compiled)
+    holds_jax = a.holds_jax and b.holds_jax
+    return Instance(cls, exact, a.refilled or b.refilled, a.declared or b.declared, held, traced, holds_jax)
 
 
 def _join_containers(a: Container, b: Container) -> Value:
@@ -345,6 +345,8 @@ def of_any_library(value: Value) -> Value:
     match value:
         case Array(library="jax", single=single, declared=declared):
             return Array("array", single, declared)
+        case Instance(holds_jax=True):
+            return replace(value, holds_jax=False)
     return inside(value, of_any_library)
 
 
@@ -354,7 +356,7 @@ def of_jax(value: Value) -> Value:
         case Array(single=single, declared=True):
             return Array("jax", single)
         case Instance(cls=cls):
-            return replace(value, compiled=cls.is_pytree)
+            return replace(value, holds_jax=cls.is_pytree)
     return inside(value, of_jax)
 
 
