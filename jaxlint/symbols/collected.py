@@ -78,6 +78,16 @@ class FunctionContent:
             self.fresh.discard(name)
             self.given.add(name)
 
+    def go_through(self, target: ast.expr, iterable: ast.expr) -> None:
+        """Note what a loop gives to variables: `for v in state.layers`, `for k, v in state.params.items()`."""
+        held = [iterable]
+        if type(iterable) is ast.Call:
+            held = [iterable.func.value] if type(iterable.func) is ast.Attribute else iterable.args
+        attrs = {one.attr for one in held if type(one) is ast.Attribute}
+        for part in (target.elts if isinstance(target, (ast.Tuple, ast.List)) else (target,)) if attrs else ():
+            if type(part) is ast.Name:
+                self.held.setdefault(part.id, set()).update(attrs)
+
     def add(self, inner: FunctionContent) -> None:
         """Do what a function inside does to the same `self`, too."""
         self.assignments += inner.assignments

@@ -194,6 +194,8 @@ class OutlineBuilder(Scanner):
     def _for(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
         self._scan(node.iter)
         self._target(node.target, None, None, scope)
+        if self.function is not None:
+            self.function.go_through(node.target, node.iter)
         if scope.kind == "module" and not self.guards and isinstance(node.target, ast.Name):
             items = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else ()
             if items and all(isinstance(item, (ast.Name, ast.Attribute)) for item in items):

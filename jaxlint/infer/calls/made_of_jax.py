@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jaxlint.infer.evaluating.events import KeywordValue
 from jaxlint.infer.known.deferred import Values, known
-from jaxlint.infer.known.values import Array, Instance, Scalar, UnknownValue, Value, plain
+from jaxlint.infer.known.values import Array, Container, Instance, Scalar, UnknownValue, Value, plain
 from jaxlint.pytrees.framework import Role
 from jaxlint.syntax.expressions import Call
 
@@ -55,6 +55,8 @@ def _is_of_jax(value: Value) -> bool:
             return library == "jax" and not declared
         case Instance(holds_jax=holds_jax):
             return holds_jax
+        case Container(items=tuple(items)) if items:
+            return all([_is_of_jax(plain(item)) for item in items])
     return False
 
 

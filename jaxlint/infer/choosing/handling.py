@@ -69,6 +69,7 @@ def _made(code: CodeRead) -> Mapping[str, Sequence[str]]:
                 Assign(targets=(target, *_), value=Call(func=Attribute(value=held)))
                 | Assign(targets=(target, *_), value=(Attribute() | Subscript()) as held)
                 | For(target=target, iterable=(Attribute() | Subscript()) as held)
+                | For(target=target, iterable=Call(func=Attribute(value=(Attribute() | Subscript()) as held)))
             ):
                 for name in target_names(target):
                     made.setdefault(name, []).extend(_variable(held))
