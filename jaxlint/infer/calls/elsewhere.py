@@ -18,6 +18,7 @@ from jaxlint.infer.known.values import (
     FunctionValue,
     Instance,
     Scalar,
+    Symbolic,
     Value,
     is_informative,
     joined,
@@ -26,7 +27,7 @@ from jaxlint.infer.known.values import (
 from jaxlint.infer.transforms.calling import is_transformed
 from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.names_used import NamesUsed
@@ -201,7 +202,7 @@ def carried(value: Value) -> Value:
             return replace(value, held=tuple((name, carried(one)) for name, one in held)) if held else value
         case Choice(options=options):
             return joined(list(map(carried, options)))
-        case ClassObject() | Array() | Scalar():
+        case ClassObject() | Array() | Scalar() | Symbolic(symbol=External()):
             return value
         case FunctionValue(receiver=None, symbol=FunctionSymbol(declaration=Function(scope=""))):
             return FunctionValue(value.symbol)

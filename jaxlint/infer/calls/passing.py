@@ -16,6 +16,7 @@ from jaxlint.infer.known.values import (
     LocalFunctionValue,
     Partial,
     Scalar,
+    Symbolic,
     Value,
     binds_receiver,
     dict_of,
@@ -26,8 +27,9 @@ from jaxlint.infer.known.values import (
 )
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of
+from jaxlint.libraries.functions import is_plain_function
 from jaxlint.libraries.transforms import Kind
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.symbols.outline import Parameter, names_by_position
 from jaxlint.syntax.expressions import Call, Constant, Expr, Name
 from jaxlint.syntax.statements import FunctionDefinition
@@ -153,12 +155,14 @@ def is_switch(value: Value) -> bool:
 
 
 def is_function(value: Value) -> bool:
-    """Whether a value is a function that has a name, or what `partial` makes of one."""
+    """Whether a value is a function that has a name, of the project or of a library, or what `partial` makes of one."""
     match value:
         case Partial(function=function):
             return is_function(function)
         case LocalFunctionValue(function=function):
             return isinstance(function.node, FunctionDefinition)
+        case Symbolic(symbol=External(name=name)):
+            return is_plain_function(name)
     return isinstance(value, FunctionValue)
 
 

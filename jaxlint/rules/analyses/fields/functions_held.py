@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Choice, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
-from jaxlint.libraries.arrays import DTYPES, INDEXED, NUMBER_CONSTANTS
+from jaxlint.libraries.functions import is_plain_function
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
-
-#: Modules whose functions are no pytrees.
-_FUNCTION_MODULES = (
-    *("jax.nn.", "jax.numpy.", "jax.lax.", "jax.random.", "jax.scipy.", "numpy.", "optax."),
-    "flax.linen.Module.",
-)
-#: What else these modules hold.
-_CONSTANTS = NUMBER_CONSTANTS | INDEXED | {"euler_gamma", "newaxis"}
 
 
 def is_function(value: Value) -> bool:
@@ -31,8 +23,7 @@ def is_function(value: Value) -> bool:
         case Choice(options=options):
             return all(is_function(option) for option in options)
         case Symbolic(symbol=External(name=name)):
-            last = name.rpartition(".")[2]
-            return name.startswith(_FUNCTION_MODULES) and last.islower() and last not in _CONSTANTS | DTYPES
+            return is_plain_function(name)
     return False
 
 
