@@ -8,6 +8,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from jaxlint.infer.calls.passing import is_function
 from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
@@ -76,7 +77,7 @@ class CallsElsewhere:
                 for key, one in self._listener().listen(home, here, names).items():
                     told.setdefault(key, []).append(one)
         agreed = {key: _agreed(several) for key, several in told.items()}
-        return {key: found for key, found in agreed.items() if any(map(is_informative, found.values()))}
+        return {key: found for key, found in agreed.items() if any(map(_decides, found.values()))}
 
     def passing(self, cls: PytreeClass, checked: Module | None) -> TracedBy | None:
         """A transformed function to which the module of a class passes instances, or a module that knows that.
@@ -138,6 +139,11 @@ class CallsElsewhere:
                             pending.append(other)
             self._around[module.path] = found
         return self._around[module.path]
+
+
+def _decides(value: Value) -> bool:
+    """Whether a function is read for what it is passed: an instance, or a function."""
+    return is_informative(value) or is_function(value)
 
 
 def called_as(symbol: FunctionSymbol) -> str:

@@ -144,6 +144,11 @@ def worth_passing(passed: Mapping[str, Value]) -> dict[str, Value]:
     return found
 
 
+def worth_telling(passed: Mapping[str, Value]) -> dict[str, Value]:
+    """What other modules pass to a function for which that is read: instances and what is beside, or else functions."""
+    return worth_passing(passed) or {name: value for name, value in passed.items() if is_function(value)}
+
+
 def decides(value: Value) -> bool:
     """Whether a function is read for what it is given: what is neither instance, function nor array changes little."""
     return is_informative(value) or is_function(value) or is_larger_array(value)

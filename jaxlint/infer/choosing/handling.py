@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from jaxlint.infer.choosing.given import GivenClasses
-from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.evaluating.events import CodeRead, Construct
 from jaxlint.infer.known.values import UNKNOWN, UnknownValue
 from jaxlint.libraries.arrays import AT_METHODS
 from jaxlint.libraries.transforms import LAST_NAMES
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import (
@@ -28,6 +29,8 @@ from jaxlint.syntax.statements import Assign, Augment, Delete, Do, For, If, Stat
 
 #: Functions that choose between arrays.
 _CHOOSING = frozenset({"where", "select"})
+#: How a field is annotated that may hold a function.
+_OPEN = frozenset({"Any", "Callable", "object"})
 #: Functions that give the leaves of a tree.
 _TAKING_APART = frozenset({"leaves", "tree_leaves"})
 _REPLACING = frozenset(name.rpartition(".")[2] for name in REPLACE_FUNCTIONS)
@@ -39,7 +42,8 @@ def handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str]
     An attribute is assigned or changed in place, a copy with changes is made or thrown away, a test asks for an
     attribute, the leaves are unpacked, or a key is taken from one twice; the same is done to what one holds, or to what
     a method of one makes, or it is chosen where arrays are. A method or attribute of one is transformed, perhaps by a
-    name that it has got. `is_updating` knows the names of the methods that make such copies.
+    name that it has got. Or it is put into a leaf, as functions are that should not be there. `is_updating` knows the
+    names of the methods that make such copies.
     """
     made = _made(code)
     for name in _handled(code, is_updating):
@@ -89,6 +93,7 @@ def _handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str
         if isinstance(statement, (If, While)) and code.applied:
             tests = [test for test, _ in statement.branches] if isinstance(statement, If) else [statement.test]
             yield from (name for test in tests for part in parts(test) for name in _holder(part))
+    yield from _put_into_leaves(code)
     keys: set[str] = set()
     for call in code.calls:
         func = call.func
@@ -110,6 +115,18 @@ def _handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str
                 if path in keys and "random" in (dotted(func) or ""):
                     yield from _variable(given)
                 keys.add(path)
+
+
+def _put_into_leaves(code: CodeRead) -> Iterator[str]:
+    """The variables that constructors put into leaves which may hold functions, by their annotations."""
+    for event in code.events:
+        if isinstance(event, Construct):
+            exprs = {id(argument.at): argument.value for argument in event.call.args}
+            for one in event.arguments:
+                field, expr = event.cls.cls.field(one.name), exprs.get(id(one.at))
+                if isinstance(expr, Name) and field is not None and field.role is Role.LEAF and field.annotation:
+                    if any(last_name(part) in _OPEN for part in parts(field.annotation.expr)):
+                        yield expr.id
 
 
 def unknown_names(code: CodeRead, given: GivenClasses) -> frozenset[str]:

@@ -14,7 +14,7 @@ from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.calls.calls import CallEvaluator
 from jaxlint.infer.calls.elsewhere import CallsElsewhere, Told
 from jaxlint.infer.calls.holding import constructor_of
-from jaxlint.infer.calls.passing import worth_passing
+from jaxlint.infer.calls.passing import worth_passing, worth_telling
 from jaxlint.infer.calls.transformed_classes import TracedClasses
 from jaxlint.infer.choosing.asking import FunctionsToAsk
 from jaxlint.infer.choosing.pieces import has_bare_parameters
@@ -217,7 +217,7 @@ class ModuleReader:
             if passed or holds_given(receiver):
                 self.call_sites.note(symbol, passed, None)
                 self.call_sites.asked.update((symbol.key, *makers))
-                self._read_given(symbol, receiver, worth_passing(passed))
+                self._read_given(symbol, receiver, worth_telling(passed))
 
     def _read_constructors(self, read: Sequence[CodeRead], module: Module) -> None:
         """Read the constructors of ordinary classes with what the module itself passes to them."""
