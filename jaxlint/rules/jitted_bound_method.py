@@ -208,6 +208,8 @@ def _stale(
             yield _problem_of_part(event, method, cls, *found)
         if found is not None or part.is_named:
             return
+    if kept is not None and any(one.attr == kept.attr for one in kept_of_parameters(node.code)):
+        return  # who gives the instance tells when it changes
     if kept is not None:
         for one in evaluator.model.family(cls):  # the method may be another one in a class that inherits
             overriding = one.method(method.name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jaxlint.infer.calls.elsewhere import CallsElsewhere, called_as
 from jaxlint.infer.choosing.handling import handled, unknown_names
-from jaxlint.infer.choosing.pieces import has_bare_parameters
+from jaxlint.infer.choosing.pieces import called_names, has_bare_parameters
 from jaxlint.infer.choosing.triggers import Triggers
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.libraries.transforms import Kind
@@ -35,7 +35,8 @@ class FunctionsToAsk:
         reached = called | {qualname for qualname, name in names.items() if name in inside}
         handling = self._handling(read, {qualname: given[qualname] for qualname in given if qualname in reached})
         if handling:
-            callers = self.triggers.calling.names(module, frozenset(f.name for f in handling.values()))
+            called_by = frozenset(name for f in handling.values() for name in called_names(f))
+            callers = self.triggers.calling.names(module, called_by)
             handling |= {qualname: given[qualname] for qualname in called if given[qualname].name in callers}
         return list(handling.values())
 

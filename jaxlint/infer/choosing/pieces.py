@@ -74,6 +74,13 @@ def has_bare_parameters(function: Function) -> bool:
     return any(isinstance(value, Call) and value.has_star for value in function.return_values)
 
 
+def called_names(function: Function) -> set[str]:
+    """By which names a function is called: a constructor by that of its class, too."""
+    if function.name != "__init__" or function.owner is None:
+        return {function.name}
+    return {function.name, function.owner.rpartition(".")[2]}
+
+
 def rebinds_self(function: Function, module: Module) -> bool:
     """Whether a method binds its first parameter again."""
     name = function.self_name

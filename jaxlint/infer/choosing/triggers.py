@@ -10,6 +10,7 @@ from jaxlint.infer.choosing.given import GivenClasses, assigned_in, is_pytree, m
 from jaxlint.infer.choosing.making import singles_out_arguments
 from jaxlint.infer.choosing.pieces import (
     applying_pieces,
+    called_names,
     has_bare_parameters,
     held_as,
     imports_jax,
@@ -151,7 +152,7 @@ class Triggers:
             project_index.pytree_class_names,
             project_index.transformed_names,
         )
-        own = {function.name for function in functions if has_bare_parameters(function)}
+        own = {name for function in functions if has_bare_parameters(function) for name in called_names(function)}
         own |= {name for function in functions for name in transformed_attributes(function)}
         for function in functions:
             maker = self.given.maker(function, module)

@@ -139,8 +139,10 @@ class ModuleReader:
         read = [self.read_unit(module, unit, rows, env) for unit, rows in chosen]
         found = [events for events in read if events]
         read_code = [event for events in found for event in events if isinstance(event, CodeRead)]
-        self._read_constructors(read_code, module)
+        constructors = _constructors(read_code)
+        told = self._read_constructors(constructors, module)
         self._ask(self.to_ask.of(module, read_code), module)
+        self._read_constructors([f for f in constructors if f.qualname not in told], module)
         join_statements(found)
         return found + [events for _, events in self.called()]
 
@@ -219,16 +221,16 @@ class ModuleReader:
                 self.call_sites.asked.update((symbol.key, *makers))
                 self._read_given(symbol, receiver, worth_telling(passed))
 
-    def _read_constructors(self, read: Sequence[CodeRead], module: Module) -> None:
-        """Read the constructors of ordinary classes with what the module itself passes to them."""
-        functions = (code.function for code in read)
-        for function in {
-            f.qualname: f for f in functions if f is not None and f.name == "__init__" and f.owner
-        }.values():
+    def _read_constructors(self, constructors: Sequence[Function], module: Module) -> set[str]:
+        """Read constructors of ordinary classes with what the module itself passes; the names of those that were."""
+        read: set[str] = set()
+        for function in constructors:
             symbol = FunctionSymbol(module, function)
             told = {name: value for name, value in self.call_sites.told(symbol).items() if value is not None}
             if told:
                 self._read_given(symbol, self._given_receiver(function, module, ()), worth_passing(told))
+                read.add(function.qualname)
+        return read
 
     def _read_given(self, function: FunctionSymbol, receiver: Value | None, passed: dict[str, Value]) -> None:
         """Read a function of the module with what it is given, and note what happens in it."""
@@ -403,6 +405,12 @@ class ModuleReader:
             made_by = constructor_of(receiver.cls) if holds_given(receiver) else None
             self._called.append((symbol, made_by, events))
         return reader.value_returned(node, declaration, receiver, place, passed, events)
+
+
+def _constructors(read: Sequence[CodeRead]) -> list[Function]:
+    """The constructors among the functions that were read."""
+    functions = (code.function for code in read)
+    return list({f.qualname: f for f in functions if f is not None and f.name == "__init__" and f.owner}.values())
 
 
 def _text(unit: Unit, left_out: Sequence[Unit], source: Source) -> str:
