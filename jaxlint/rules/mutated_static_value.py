@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Cross, Event, MutateField
 from jaxlint.infer.known.values import Array, Container, Instance, Value
 from jaxlint.libraries.transforms import Kind
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
@@ -29,6 +31,8 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, is_given
 from jaxlint.syntax.statements import Body, For, While, all_parts, assigned_names, parts, walk
 
+#: Packages that compile nothing but the functions that they are given.
+_COMPILING_NOTHING = frozenset("jax jaxlib numpy scipy flax chex equinox jax_dataclasses simple_pytree optax".split())
 _REASON = (
     "a compiled function keeps the object that the static field held; once that is changed it is still equal to itself,"
     " so the function is not compiled again"
@@ -104,10 +108,11 @@ class MutatedStaticValue(BodyRule):
     ## When not to use it
 
     Changes to an instance that was just made and has not been passed on are not reported, nor is what no function of
-    the program reads, as a log. Of an instance that the body has made itself, or was given by a call, a change is
-    reported with low confidence unless the body gives it to a compiled function before, or to a function that hands it
-    on to one. If all changes happen before the first compiled call, suppress the finding. Of a class that need not hold
-    arrays and is not seen to go into a transformation, changes are reported with low confidence.
+    the program reads, as a log, nor anything in a program of one file that has nothing compiled. Of an instance that
+    the body has made itself, or was given by a call, a change is reported with low confidence unless the body gives it
+    to a compiled function before, or to a function that hands it on to one. If all changes happen before the first
+    compiled call, suppress the finding. Of a class that need not hold arrays and is not seen to go into a
+    transformation, changes are reported with low confidence.
 
     ## References
 
@@ -221,7 +226,7 @@ def _may_be_compiled_in(event: MutateField | AssignAttribute, code: CodeRead, ev
     """Whether a function may read what is changed while it is compiled.
 
     If only this module knows of the class, and transforms functions of which none reads the attribute, it is the host's
-    alone.
+    alone. So it is in a program that transforms none.
     """
     module, outline = code.place.module, code.place.module.outline
     attr = event.field if isinstance(event, MutateField) else event.attr
@@ -232,10 +237,23 @@ def _may_be_compiled_in(event: MutateField | AssignAttribute, code: CodeRead, ev
     if any(_names(part, attr) for applying in outline.applying for part in parts(applying.call)):
         return True
     if not transforms_functions(outline):
-        return True
+        return not _is_whole_program(module)
     outermost = [f for f in outline.functions.values() if "<locals>" not in f.scope]
     bodies = (evaluator.calls.body_of(FunctionSymbol(module, function)) for function in outermost)
     return any(body is None or _reads(body, attr) for body in bodies)
+
+
+def _is_whole_program(module: Module) -> bool:
+    """Whether a module calls its own functions when it runs, and has nothing to give an instance to but these.
+
+    What it imports of others may compile something.
+    """
+    outline = module.outline
+    packages = {name.partition(".")[0] if level == 0 else "" for level, name in outline.imported_modules}
+    if outline.star_imports or not packages <= _COMPILING_NOTHING | sys.stdlib_module_names:
+        return False
+    own = {f.name for f in outline.functions.values() if f.owner is None and not f.scope}
+    return any(isinstance(call.func, Name) and call.func.id in own for call in outline.module_calls)
 
 
 def _reads(body: Body, attr: str) -> bool:
