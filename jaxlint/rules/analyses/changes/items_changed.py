@@ -9,7 +9,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Subscript, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Subscript, dotted, last_name, root
 from jaxlint.syntax.statements import Body, Do, For, Statement, all_parts, bound_names, target_names, targets_of, walk
 
 #: Calls that make a copy with the same items.
@@ -52,19 +52,20 @@ def _changed(name: str, given: Iterable[str], function: Function, body: Body) ->
     for statement in walk(body):
         if name in bound_names(statement) and not _is_copied(statement, name):
             return None
-        if isinstance(statement, Do) and isinstance(statement.value, Call) and is_of(statement.value.func, name):
+        call = statement.value if isinstance(statement, Do) else None
+        if isinstance(call, Call) and dotted(root(call.func)) == name:
             return None  # a method may do anything
         for target in targets_of(statement):
             match target:
-                case Attribute(value=Name(id=root), attr=attr) if root == name:
+                case Attribute(value=Name(id=start), attr=attr) if start == name:
                     changed.add(attr)
-                case Subscript(value=Name(id=root), index=Constant(value=str() as key)) if root == name:
+                case Subscript(value=Name(id=start), index=Constant(value=str() as key)) if start == name:
                     changed.add(key)
-                case Subscript(value=Name(id=root), index=Name(id=key)) if root == name and key in keys:
+                case Subscript(value=Name(id=start), index=Name(id=key)) if start == name and key in keys:
                     changed |= further
-                case Subscript(value=Name(id=root)) if root == name and _does_the_same(statement, function, every):
+                case Subscript(value=Name(id=start)) if start == name and _does_the_same(statement, function, every):
                     pass  # to what is inside of an item
-                case Attribute() | Subscript() if is_of(target, name):
+                case Attribute() | Subscript() if dotted(root(target)) == name:
                     return None
     return changed
 
@@ -91,13 +92,6 @@ def _does_the_same(statement: Statement, function: Function, every: str) -> bool
     if not isinstance(value, Call) or dotted(value.func) != function.name:
         return False
     return not every or any(a.star == "**" and dotted(a.value) == every for a in value.args)
-
-
-def is_of(expr: Expr, name: str) -> bool:
-    """Whether an expression is an item or attribute of a variable, or further inside."""
-    while isinstance(expr, (Attribute, Subscript)):
-        expr = expr.value
-    return isinstance(expr, Name) and expr.id == name
 
 
 def items_read(path: str, body: Body) -> Iterator[str]:

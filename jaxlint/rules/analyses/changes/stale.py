@@ -10,7 +10,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.changes.items_changed import is_of, items_changed, items_read
+from jaxlint.rules.analyses.changes.items_changed import items_changed, items_read
 from jaxlint.rules.analyses.changes.preparing import only_prepares, refuses_again
 from jaxlint.rules.analyses.changes.running_apart import run_apart
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, MAKING, own_methods, run_by
@@ -28,6 +28,7 @@ from jaxlint.syntax.expressions import (
     dotted,
     is_none,
     last_name,
+    root,
 )
 from jaxlint.syntax.statements import (
     Assign,
@@ -236,7 +237,7 @@ def _is_moved(value: Expr, own: str, module: Module, evaluator: Evaluator) -> bo
         return False
     name = returned.id
     for statement in walk(evaluator.calls.body_of(symbol) or ()):
-        if any(not isinstance(target, Name) and is_of(target, name) for target in targets_of(statement)):
+        if any(not isinstance(target, Name) and dotted(root(target)) == name for target in targets_of(statement)):
             return False
         if name in bound_names(statement):
             if not isinstance(statement, Assign) or not _is_moved(statement.value, name, symbol.module, evaluator):
