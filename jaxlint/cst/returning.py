@@ -135,6 +135,8 @@ def _take_also(change: TakeAlso, tree: Tree, locate: Locate) -> dict[cst.CSTNode
         raise CannotChange("there is no variable that could be bound to the result")
     if not (target.endswith("]") or _may_be_bound(target, change, statement, tree)):
         raise CannotChange("nobody would see the copy")
+    if isinstance(statement, cst.Assign) and _binds(statement.targets[0].target, target, tree):
+        raise CannotChange("what is returned goes there already")
 
     def assigned(old: cst.CSTNode) -> New:
         assert isinstance(old, (cst.Expr, cst.Assign))
@@ -143,6 +145,14 @@ def _take_also(change: TakeAlso, tree: Tree, locate: Locate) -> dict[cst.CSTNode
         return made.with_changes(targets=[cst.AssignTarget(_pair(first, made.targets[0].target))])
 
     return {statement: assigned}
+
+
+def _binds(target: cst.BaseExpression, name: str, tree: Tree) -> bool:
+    """Whether an assignment to a target binds a name, or an attribute or item of it, or what it is one of."""
+    if isinstance(target, (cst.Tuple, cst.List)):
+        return any(_binds(element.value, name, tree) for element in target.elements)
+    bound = tree.module.code_for_node(target)
+    return name == bound or any(a.startswith((f"{b}.", f"{b}[")) for a, b in ((name, bound), (bound, name)))
 
 
 def _may_be_bound(target: str, change: TakeResult | TakeAlso, statement: cst.CSTNode, tree: Tree) -> bool:

@@ -504,3 +504,27 @@ def test_a_subclass_without_fields_keeps_how_its_base_is_compared(body: str, add
     )
     after, _ = fix_source(text, unsafe=True)
     assert after == text.replace("class Phase", f"@register_pytree_node_class\n{added}class Phase")
+
+
+@pytest.mark.parametrize("target", ["tally", "(tally, last)", "tally.total"])
+def test_nothing_is_returned_into_what_the_result_is_bound_to(target: str) -> None:
+    text = f"""
+import jax
+from flax import struct
+
+@struct.dataclass(frozen=False)
+class Tally:
+    total: jax.Array
+    count: int
+
+@jax.jit
+def told(tally: Tally, x):
+    tally.count = tally.count + 1
+    return tally.total + x
+
+def run(tally: Tally, last):
+    {target} = told(tally, last)
+    return tally, last
+"""
+    after, left = fix_source(text, unsafe=True)
+    assert (after, [one.code for one in left]) == (text, ["JAX501"])

@@ -16,12 +16,13 @@ from jaxlint.infer.transforms.calling import may_change_given
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.rules.analyses.bodies.branches_taken import left_out
 from jaxlint.rules.analyses.changes.given_changes import changes_of, given_for
 from jaxlint.rules.analyses.changes.purposes import Purpose, is_cache, made_from, purpose_of, removes
 from jaxlint.rules.analyses.instances.callees import called_by
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
-from jaxlint.symbols.outline import Import
+from jaxlint.symbols.outline import Function, Import
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -31,10 +32,12 @@ from jaxlint.syntax.expressions import (
     Expr,
     Name,
     Subscript,
+    dotted,
     is_none,
+    last_name,
     root,
 )
-from jaxlint.syntax.statements import Assign, Do, For, Statement, all_parts, target_names, walk
+from jaxlint.syntax.statements import Assign, Do, For, Statement, all_parts, parts, target_names, walk
 
 #: What values are called that can be changed item by item.
 CONTAINERS = ("dict", "list", "mapping", "set")
@@ -108,14 +111,13 @@ class _Finder:
         for at, statement, slot in changes.values():
             if all(step.startswith("[") for step in slot.path) and not removes(statement):
                 yield Mutation(at, slot, self._purpose(statement, slot, False))
-        alone = {id(s.value): s.value for s in self.code.statements if isinstance(s, Do) and isinstance(s.value, Call)}
-        for call in alone.values():
+        for call in self._alone.values():
             yield from self._by_function(call, is_alone=True)
         calling, module = self.evaluator.calls.calling, self.code.place.module
         acts_here = not calling.acting(module).isdisjoint(self.code.contents.called)
         elsewhere = not self.evaluator.model.project_index.changing_function_names.isdisjoint(self.code.contents.called)
         for call in self.code.calls if (acts_here or elsewhere) and self._leading else ():
-            if id(call) not in alone and any(self._leads(argument.value) for argument in call.args):
+            if id(call) not in self._alone and any(self._leads(argument.value) for argument in call.args):
                 if acts_here or self._is_imported_and_changes(call.func):
                     yield from self._by_function(call, is_alone=False)
         owner = self.code.place.owner
@@ -136,6 +138,11 @@ class _Finder:
     def _leads(self, given: Expr) -> bool:
         start = root(given)
         return isinstance(start, Name) and start.id in self._leading
+
+    @cached_property
+    def _alone(self) -> dict[int, Call]:
+        """The calls whose results nobody takes, by identity."""
+        return {id(s.value): s.value for s in self.code.statements if isinstance(s, Do) and isinstance(s.value, Call)}
 
     @cached_property
     def _leading(self) -> set[str]:
@@ -250,6 +257,7 @@ class _Finder:
             if id(statement) not in left
             for _, slot in changed_by(statement)
             if slot.root == self_name and self._is_changed(slot, statement, cls) and not is_cache(slot, body)
+            if call is None or id(call) in self._alone or not _goes_into_next(slot, method, cls)
         ]
         inner = (self._changed_in(cls, called, None, depth + 1) for called in sorted(method.self_calls - {name}))
         return own or next((one for one in inner if one), [])
@@ -278,6 +286,24 @@ def _static_parameters(code: CodeRead) -> set[str]:
     if code.function is None:
         return set()
     return {name for a in code.applied for name in a.static_parameters(code.function) or ()}
+
+
+def _goes_into_next(slot: Slot, method: Function, cls: PytreeClass) -> bool:
+    """Whether what a method returns is the next instance, and gets an attribute that was changed before."""
+    values = method.return_values
+    return bool(values) and all(_is_next(value, slot.path[0], method.self_name, cls) for value in values)
+
+
+def _is_next(value: Expr, attr: str, self_name: str | None, cls: PytreeClass) -> bool:
+    if not isinstance(value, Call):
+        return False
+    func = value.func
+    held = [func.value] if isinstance(func, Attribute) else []
+    if last_name(func) in COPYING_NAMES and any(dotted(one) == self_name for one in (*held, *value.positional)):
+        return True
+    makers = {cls.name, f"{self_name}.__class__"}
+    is_made = dotted(func) in makers or (isinstance(func, Call) and dotted(func.func) == "type")
+    return is_made and any(dotted(p) == f"{self_name}.{attr}" for a in value.args for p in parts(a.value))
 
 
 # -- classes -------------------------------------------------------------------------------------
