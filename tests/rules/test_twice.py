@@ -34,6 +34,7 @@ jnp.concatenate([x, jnp.zeros(4)])[:4] | jnp.concatenate([jnp.zeros(1), x[1:]]) 
 jnp.append(x, 1.0) | jnp.append(x, jnp.array([1.0, 2.0])) | jnp.append(x[:-1], 1.0) | jnp.append(x, x.sum())
 jnp.hstack([x, jnp.ones(2)]) | jnp.tile(x, 2) | jnp.repeat(x, 1) | x.repeat(2) | jnp.array([1.0, 2.0, 3.0])
 jnp.concatenate([x, jnp.ones_like(x[..., :1])], axis=-1) | jnp.concatenate([x[..., :2], jnp.ones_like(x[..., :1])], -1)
+x * 0.001 | x / 1000 | 1e-3 * x + 1e-3 | x + 1e-8 | (x - x.mean()).mean() | jnp.maximum(x, 1e-3) | x - x
 x * jnp.array([1.0, 2.0, 3.0]) | x + jnp.zeros(3) | x[..., 1:] | jnp.asarray([2.0, 4.0, 6.0]) / 2
 """
 #: Expressions over a leaf that is a matrix.

@@ -22,8 +22,11 @@ class Items(msgspec.Struct, frozen=True):
 #: A number, an array (as a tuple), a list, or None.
 Number: TypeAlias = "float | tuple[Number, ...] | Items | None"
 
-#: Smaller differences do not count: nobody means anything by them (`x / (norm(x) + 1e-6)`).
+#: Differences that are smaller, as parts of the values, do not count: nobody means anything by them
+#: (`x / (norm(x) + 1e-6)`).
 _TOLERANCE = 5e-3
+#: Differences below that come from rounding (`(x - x.mean()).mean()`).
+_ROUNDING = 1e-12
 
 CONSTANTS = {
     f"{module}.{name}": getattr(math, name) for module in ("math", "numpy", "jax.numpy") for name in ("pi", "e")
@@ -339,15 +342,31 @@ def _clipped(values: Sequence[Number], keywords: dict[str, Number]) -> Number:
 
 
 def differ(a: Number, b: Number) -> bool:
-    """Whether two values certainly differ."""
+    """Whether two values certainly differ.
+
+    By how much is asked relative to them, for `x * 1e-3` makes small numbers of all; and to the largest one of an
+    array, so that `x + 1e-8` leaves an array as it is which has a zero among its elements.
+    """
     if isinstance(a, Items) or isinstance(b, Items):
         if not isinstance(a, Items) or not isinstance(b, Items):
             return False
         return len(a.items) != len(b.items) or any(map(differ, a.items, b.items))
-    if a is None or b is None:
+    return _differ(a, b, _TOLERANCE * max(_largest(a), _largest(b)) + _ROUNDING)
+
+
+def _differ(a: Number, b: Number, allowed: float) -> bool:
+    """Whether numbers, or elements of arrays in the same place, are further apart than is allowed."""
+    if a is None or b is None or isinstance(a, Items) or isinstance(b, Items):
         return False
     if isinstance(a, tuple) or isinstance(b, tuple):
         if not isinstance(a, tuple) or not isinstance(b, tuple) or len(a) != len(b):
             return True
-        return any(map(differ, a, b))
-    return math.isfinite(a) and math.isfinite(b) and abs(a - b) > _TOLERANCE * max(1.0, abs(a), abs(b))
+        return any(_differ(one, other, allowed) for one, other in zip(a, b, strict=True))
+    return math.isfinite(a) and math.isfinite(b) and abs(a - b) > allowed
+
+
+def _largest(value: Number) -> float:
+    """The largest absolute value in an array, or that of a number; what is not known or not finite is left out."""
+    if isinstance(value, tuple):
+        return max(map(_largest, value), default=0.0)
+    return abs(value) if isinstance(value, (int, float)) and math.isfinite(value) else 0.0
