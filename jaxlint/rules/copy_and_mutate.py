@@ -42,9 +42,11 @@ from jaxlint.rules.analyses.fixes.mutable_copies import (
     written_through_variables,
 )
 from jaxlint.rules.analyses.instances.given_literals import stays_none
+from jaxlint.rules.analyses.instances.held_elsewhere import Change, is_held
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import MUTATING
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, is_none, is_within
 from jaxlint.syntax.spelling import nearest
 from jaxlint.syntax.statements import (
@@ -305,17 +307,19 @@ def _changes(block: Block, code: CodeRead, evaluator: Evaluator) -> Iterator[Pro
         if id(event.at) not in inside or not isinstance(event, (AssignAttribute, MutateField)):
             continue
         if isinstance(event, MutateField):
-            yield from _written(event, block, renewed)
+            yield from _written(event, block, renewed, code, evaluator)
         elif event.receiver_text is not None and event.receiver_text.partition(".")[0] == block.copy:
             path = f"{event.receiver_text}.{event.attr}"
             if event.how == "augment" and not is_within(path, renewed):
-                yield from _augmented(event, path, block, evaluator)
+                yield from _augmented(event, path, block, code, evaluator)
             elif event.how == "assign":
                 renewed.add(path)
                 yield from _assigned(event, path, block, evaluator)
 
 
-def _written(event: MutateField, block: Block, renewed: set[str]) -> Iterator[Problem]:
+def _written(
+    event: MutateField, block: Block, renewed: set[str], code: CodeRead, evaluator: Evaluator
+) -> Iterator[Problem]:
     """What a field holds is changed in place."""
     text, field = event.receiver_text, event.receiver.cls.field(event.field)
     if text is None or field is None:
@@ -324,7 +328,7 @@ def _written(event: MutateField, block: Block, renewed: set[str]) -> Iterator[Pr
     held = event.held
     if text.partition(".")[0] == block.copy:
         what = _shared_with_original(held, field.role) if event.how != "attribute" else None
-        if what is not None and not is_within(path, renewed):
+        if what is not None and not is_within(path, renewed) and _is_held(path, event.at, block, code, evaluator):
             yield _shared(event, event.receiver, path, block, what)
     elif block.original is not None and f"{text}.".startswith(f"{block.original}."):
         if isinstance(held, (Array, Container)) and event.how != "attribute" and field.role is not Role.STATIC:
@@ -342,14 +346,16 @@ def _written(event: MutateField, block: Block, renewed: set[str]) -> Iterator[Pr
             )
 
 
-def _augmented(event: AssignAttribute, path: str, block: Block, evaluator: Evaluator) -> Iterator[Problem]:
+def _augmented(
+    event: AssignAttribute, path: str, block: Block, code: CodeRead, evaluator: Evaluator
+) -> Iterator[Problem]:
     """`copy.x += 1`: numpy arrays and lists add in place, jax arrays do not."""
     field = event.receiver.cls.field(event.attr)
     if field is None or field.annotation is None:
         return
     held = plain(evaluator.promises.field(field, event.receiver.cls))
     what = _shared_with_original(held, field.role)
-    if what is not None:
+    if what is not None and _is_held(path, event.at, block, code, evaluator):
         yield _shared(event, event.receiver, path, block, what, Confidence.MEDIUM)
 
 
@@ -362,8 +368,14 @@ def _changed_through_variables(block: Block, code: CodeRead, evaluator: Evaluato
         if receiver is None or field is None or field.annotation is None:
             continue
         what = _shared_with_original(plain(evaluator.promises.field(field, receiver.cls)), field.role)
-        if what is not None:
+        if what is not None and _is_held(written.path, written.at, block, code, evaluator):
             yield _shared(written, receiver, written.path, block, what, Confidence.MEDIUM)
+
+
+def _is_held(path: str, at: object, block: Block, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether somebody holds what the original has there, so that a change of it is to his harm."""
+    change = Change(place_of(at), code, evaluator)
+    return is_held(block.call.positional[0], tuple(path.split(".")[1:]), change)
 
 
 def _shared_with_original(held: Value, role: Role) -> str | None:
