@@ -17,6 +17,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.bound_part import changed_part, held_part
 from jaxlint.rules.analyses.changes.closures_kept import closures_kept, keeping
+from jaxlint.rules.analyses.changes.constant_attributes import is_constant
 from jaxlint.rules.analyses.changes.given_instances import changed_later, kept_of_parameters
 from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given, reads, sets_option
 from jaxlint.rules.analyses.fields.hashing import unhashable
@@ -224,7 +225,9 @@ def _stale(
     read = reads(run_by(method, cls).values(), cls)
     for assignment in node.code.events:
         if isinstance(assignment, AssignAttribute) and assignment.attr in read and assignment.receiver.cls is cls:
-            if _is_called_around(event, assignment, node):
+            if _is_called_around(event, assignment, node) and not is_constant(
+                assignment.attr, cls, evaluator, event.place.module
+            ):
                 yield _problem(event.at, method.name, cls, assignment.attr, None)
                 return
 

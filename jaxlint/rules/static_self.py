@@ -141,6 +141,7 @@ class StaticSelf(ClassRule, EventRule):
 
 def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Problem]:
     """The problem of an attribute that is set between two calls of a compiled method which reads it."""
+    from jaxlint.rules.analyses.changes.constant_attributes import is_constant
     from jaxlint.rules.analyses.changes.set_between import called_around
     from jaxlint.rules.analyses.changes.stale import FORGETTING, forgets, reads
 
@@ -156,6 +157,8 @@ def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Probl
     body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
     called = called_around(event.at, path, names, body)
     if called is None or any(last_name(part) in FORGETTING for part in all_parts(body) if isinstance(part, Attribute)):
+        return
+    if is_constant(attr, cls, evaluator, place.module):
         return
     yield Problem(
         at=event.at,

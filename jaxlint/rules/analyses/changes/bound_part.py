@@ -21,6 +21,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.closures_kept import keeping
+from jaxlint.rules.analyses.changes.constant_attributes import is_constant
 from jaxlint.rules.analyses.changes.stale import called_in_construction, is_preparing, reads
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods, run_by
 from jaxlint.symbols.outline import UPDATING, Function
@@ -114,6 +115,7 @@ def changed_part(
     """
     part, holder = held.attr, held.holder
     read = {name for name in reads(run_by(compiled, cls).values(), cls) if _is_leaf(name, cls)}
+    read = {name for name in read if not is_constant(name, cls, evaluator, owner.module)}
     constructing = called_in_construction(owner)
     later = (f for one in owner.mro for f in own_methods(one) if not held.is_named and f.name not in constructing)
     if any(a.attr == part for function in later for a in function.self_assignments):

@@ -12,6 +12,7 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.changes.bound_part import set_by
+from jaxlint.rules.analyses.changes.constant_attributes import is_constant
 from jaxlint.rules.analyses.changes.stale import forgets, reads
 from jaxlint.rules.analyses.instances.makers import makers
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
@@ -92,11 +93,14 @@ def _changed_in(body: Body, called: Called, given: Name, name: str, evaluator: E
             continue
         for _, slot in changed_by(statement):
             if slot.root == given.id and slot.path and slot.path[0] in read:
-                return ChangedLater(found[1], cls, slot.path[0], None)
+                if not is_constant(slot.path[0], cls, evaluator, called.module):
+                    return ChangedLater(found[1], cls, slot.path[0], None)
         for call in own_parts(statement):
             match call:
                 case Call(func=Attribute(value=Name(id=changed), attr=attr)) if changed == given.id:
                     method, several = cls.method(attr), sorted(set_by(attr, cls) & read)
-                    if method is not None and several:
-                        return ChangedLater(found[1], cls, several[0], method[1])
+                    changed_here = (name for name in several if not is_constant(name, cls, evaluator, called.module))
+                    first = next(changed_here, None)
+                    if method is not None and first is not None:
+                        return ChangedLater(found[1], cls, first, method[1])
     return None

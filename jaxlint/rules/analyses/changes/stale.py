@@ -10,6 +10,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.constant_attributes import is_constant
 from jaxlint.rules.analyses.changes.items_changed import items_changed, items_read
 from jaxlint.rules.analyses.changes.preparing import only_prepares, refuses_again
 from jaxlint.rules.analyses.changes.running_apart import run_apart
@@ -173,7 +174,8 @@ def changing_method(
     nothing: `self.w, self.grid = self.train()`; neither does a move to a device, nor a change of items of which they
     read none, nor anything where they read it in place of an argument only, nor what is only done before the compiled
     method (the first of `inside`) is called, or in its place.
-    What they assign themselves before they read it is that of today.
+    What they assign themselves before they read it is that of today; and what is only ever given the constant that the
+    constructor gives it does not change.
     """
     compiled = next(iter(inside.values()))
     passing = {*inside, *called_in_construction(cls), *_COMPOSING}
@@ -198,7 +200,7 @@ def changing_method(
                 ):
                     same = _may_stand_in(attr, inside, cls, evaluator) or _may_only_apply(attr, inside, cls, evaluator)
                     renewed = any(_sets_first(attr, one, cls, evaluator) for one in inside.values())
-                    return None if same or renewed else function
+                    return None if same or renewed or is_constant(attr, cls, evaluator) else function
     return None
 
 
