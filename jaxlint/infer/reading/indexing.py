@@ -126,9 +126,10 @@ class Indexer:
             updating = self._model.updating_methods
             if updating.updates(cls, function, cls.module) or updating.constructs(cls, function, cls.module):
                 project_index.updating_method_names.add(name)
-            if cls.frozen is not True and not name.startswith("__"):
+            if not name.startswith("__"):
                 project_index.method_calls.setdefault(function.name, set()).update(function.self_calls)
-                if function.self_assignments or function.self_mutations:
+                # a frozen instance holds lists and dicts that change, too
+                if function.self_mutations or (function.self_assignments and cls.frozen is not True):
                     project_index.changing_method_names.add(function.name)
 
 
