@@ -121,7 +121,8 @@ class MalformedFlatten(ClassRule, BodyRule):
 
     Attributes that are left out of `tree_flatten` are reported in two cases only: the constructor takes them, or they
     are numbers that are counted up, in the instance or in one that is returned, by a method which a transformed
-    function calls. So a cache that may be lost should be no parameter of the constructor.
+    function calls before it returns that instance. So a cache that may be lost should
+    be no parameter of the constructor.
 
     ## References
 

@@ -10,6 +10,7 @@ from jaxlint.libraries.arrays import is_shaped, returned_library
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.counted_inside import Counter, is_returned_counted, makes
 from jaxlint.rules.analyses.changes.stale import called_in_construction
 from jaxlint.rules.analyses.fields.moved_attributes import moved
 from jaxlint.rules.analyses.instances.methods import own_methods
@@ -28,7 +29,9 @@ def lost_count(
 ) -> tuple[str, str] | None:
     """An attribute that the constructor begins as a number or zeros, which is all that a rebuilt instance has of it.
 
-    With it comes the method that counts it up, which a transformed function calls; and something reads it.
+    With it comes the method that counts it up: a transformed function calls it, and returns the instance that has
+    counted, which loses the number on its way out. What is made inside, and of which only a result leaves, keeps it.
+    And something reads it.
     """
     init = cls.method("__init__")
     read = _read_by(flatten, cls, evaluator)
@@ -37,9 +40,8 @@ def lost_count(
     begun = {a.attr for a in init[1].self_assignments if a.value is not None and _begins(a.value, init[0], evaluator)}
     kept = read | _attributes(unflatten, cls, evaluator)
     for name in sorted(begun - kept) if _PAST not in kept else ():
-        for method in _counting(name, cls, evaluator):
-            is_read = _is_read(name, cls.module, (init[1], method))
-            if is_read and any(_is_run(method.name, one, evaluator) for one in _around(cls, evaluator)):
+        for method, counter in _counting(name, cls, evaluator):
+            if _is_read(name, cls.module, (init[1], method)) and is_returned_counted(counter, cls, evaluator):
                 return name, method.name
     return None
 
@@ -92,7 +94,7 @@ def _attributes(function: Function, cls: PytreeClass, evaluator: Evaluator) -> s
     return names if body is not None else set(_ALL_ATTRIBUTES)
 
 
-def _counting(name: str, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Function]:
+def _counting(name: str, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[Function, Counter]]:
     """The methods that move the number in an attribute of `self`, or give an instance that they make another one."""
     constructing = called_in_construction(cls)
     for ancestor in cls.mro:
@@ -104,9 +106,14 @@ def _counting(name: str, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Fun
             if not writes and name not in method.self_reads:
                 continue
             body = evaluator.calls.body_of(FunctionSymbol(ancestor.module, method)) or ()
-            targets = (target for s in walk(body) if (target := moved(s)) is not None)
-            if any(dotted(target) == f"{own}.{name}" for target in targets) or _hands_on(name, own, cls, body):
-                yield method
+            if _moves(name, own, body) or _hands_on(name, own, cls, body):
+                yield method, Counter(method.name, own, _moves(name, own, body), body)
+
+
+def _moves(name: str, own: str, body: Body) -> bool:
+    """Whether a method moves the number in an attribute of `self`."""
+    targets = (target for s in walk(body) if (target := moved(s)) is not None)
+    return any(dotted(target) == f"{own}.{name}" for target in targets)
 
 
 def _hands_on(name: str, own: str, cls: PytreeClass, body: Body) -> bool:
@@ -117,19 +124,11 @@ def _hands_on(name: str, own: str, cls: PytreeClass, body: Body) -> bool:
         match statement:
             case Assign(targets=(Attribute(value=Name(id=made), attr=attr),), value=value) if attr == name:
                 maker = bound.get(made)
-                if made in returned and isinstance(maker, Call) and _makes(maker, own, cls):
+                if made in returned and isinstance(maker, Call) and makes(maker, own, cls):
                     value = looked_up(value, bound)
                     if isinstance(value, Binary) and any(dotted(part) == f"{own}.{name}" for part in parts(value)):
                         return True
     return False
-
-
-def _makes(call: Call, own: str, cls: PytreeClass) -> bool:
-    """Whether a method makes an instance of its class by a call."""
-    match call.func:
-        case Call(func=Name(id="type"), args=(argument,)):
-            return dotted(argument.value) == own
-    return dotted(call.func) in (cls.name, f"{own}.__class__")
 
 
 def _is_read(name: str, module: Module, writing: tuple[Function, ...]) -> bool:
@@ -141,21 +140,3 @@ def _is_read(name: str, module: Module, writing: tuple[Function, ...]) -> bool:
         read.search(line.partition("#")[0]) and not any(first <= row <= last for first, last in rows)
         for row, line in lines
     )
-
-
-def _around(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Module]:
-    yield cls.module
-    yield from evaluator.model.importers(cls.module)
-
-
-def _is_run(name: str, module: Module, evaluator: Evaluator) -> bool:
-    """Whether a function of a module that is transformed calls a method of some name."""
-    if not any(name in unit.calls for unit in module.outline.units):
-        return False
-    for function in module.outline.functions.values():
-        if function.owner is None and evaluator.calls.transformed.of(function, module):
-            body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
-            called = (p.func for p in all_parts(body) if isinstance(p, Call) and isinstance(p.func, Attribute))
-            if any(func.attr == name for func in called):
-                return True
-    return False
