@@ -18,6 +18,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.rules.analyses.bodies.branches_taken import left_out
+from jaxlint.rules.analyses.changes.counted_inside import makes
 from jaxlint.rules.analyses.changes.given_changes import changes_of, given_for
 from jaxlint.rules.analyses.changes.purposes import Purpose, is_cache, made_from, purpose_of, removes
 from jaxlint.rules.analyses.instances.callees import called_by
@@ -295,15 +296,16 @@ def _goes_into_next(slot: Slot, method: Function, cls: PytreeClass) -> bool:
 
 
 def _is_next(value: Expr, attr: str, self_name: str | None, cls: PytreeClass) -> bool:
+    """Whether an expression makes an instance of the class that gets an attribute of `self`: with it, or a copy."""
     if not isinstance(value, Call):
         return False
     func = value.func
     held = [func.value] if isinstance(func, Attribute) else []
     if last_name(func) in COPYING_NAMES and any(dotted(one) == self_name for one in (*held, *value.positional)):
         return True
-    makers = {cls.name, f"{self_name}.__class__"}
-    is_made = dotted(func) in makers or (isinstance(func, Call) and dotted(func.func) == "type")
-    return is_made and any(dotted(p) == f"{self_name}.{attr}" for a in value.args for p in parts(a.value))
+    return makes(value, self_name or "", cls) and any(
+        dotted(p) == f"{self_name}.{attr}" for a in value.args for p in parts(a.value)
+    )
 
 
 # -- classes -------------------------------------------------------------------------------------
