@@ -237,7 +237,7 @@ def _concatenated(values: Sequence[Number], axis: Number) -> Number:
 
 def _hstacked(values: Sequence[Number], axis: Number) -> Number:
     parts = values[0].items if isinstance(values[0], Items) and axis is None else (None,)
-    return _joined(parts, min(1, axes(_array(parts[0])) - 1))
+    return _joined(parts, min(1, axes(_array(parts[0])) - 1)) if parts else None
 
 
 def _appended(values: Sequence[Number], axis: Number) -> Number:
