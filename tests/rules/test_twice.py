@@ -12,6 +12,7 @@ import pytest
 
 from jaxlint import check_source
 from jaxlint.config.settings import Settings
+from jaxlint.rules.analyses.rebuilding.arithmetic import Items, apply
 from tests.needs import needs
 
 needs("jax")
@@ -46,7 +47,7 @@ x[:, 1:] | x[..., :2] | jnp.concatenate([x, jnp.ones((3, 1))], axis=1) | jnp.app
 #: Expressions that are not tried, or whose effect depends on values that are not known.
 UNKNOWN = """
 scaled(x) | x * self.mask | x @ x | x.T.ravel() | jnp.where(x > 0, x, 0) | self.scaled(x) | x if SCALE else x / 2
-x / len(x) | jnp.hstack([]) | jnp.sum(x, axis=1) | jnp.clip(x, self.low, 1) | x / self.unknown
+x / len(x) | jnp.sum(x, axis=1) | jnp.clip(x, self.low, 1) | x / self.unknown
 jnp.concatenate([x, jnp.zeros(8 - x.shape[0])]) | jnp.concatenate([x[:4], jnp.ones(1)]) | jnp.append(x, [])
 jnp.concatenate([x, x], axis=self.axis) | jnp.concatenate([x, jnp.zeros(0)]) | jnp.concatenate([x, self.tail(x)])
 """
@@ -119,3 +120,8 @@ def test_matrices(expression: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("expression", split(UNKNOWN))
 def test_unknown_expressions(expression: str, tmp_path: Path) -> None:
     assert not reported(expression, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["hstack", "concatenate"])
+def test_nothing_is_joined_of_nothing(name: str) -> None:
+    assert apply(name, [Items(())], {}) is None
