@@ -193,15 +193,11 @@ _NUMPY_RANDOM = {
 _NUMPY_RANDOM_SHAPED = frozenset({"rand", "randn"})
 _NUMPY_RANDOM_ARRAYS = frozenset({"permutation", "permuted", "dirichlet", "multivariate_normal"})
 
-#: Functions of jax.numpy that return arrays.
-ARRAY_FUNCTIONS = _SHAPED | _CREATION | _ELEMENTWISE | _REDUCTIONS | _JAX_SCALARS
 #: Functions of jax.numpy that return several arrays: in a tuple or a list.
 _ARRAYS = {
     **dict.fromkeys(("nonzero", "unravel_index", "divmod", "modf", "frexp"), "tuple"),
     **dict.fromkeys(("split", "array_split", "hsplit", "vsplit", "dsplit", "meshgrid"), "list"),
 }
-#: Functions of jax.numpy and jax.random that return arrays, alone or several of them.
-ARRAY_MAKERS = ARRAY_FUNCTIONS | _RANDOM | frozenset(_ARRAYS) | _FFT | _LINEAR_ALGEBRA | frozenset(_DECOMPOSITIONS)
 
 #: Methods of arrays that return arrays.
 ARRAY_METHODS = frozenset(

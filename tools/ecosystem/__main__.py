@@ -116,8 +116,9 @@ def faces(folder: Path, names: tuple[str, ...], cache: Path) -> None:
 def plant(folder: Path, names: tuple[str, ...], kinds: tuple[str, ...], limit: int, missed: bool) -> None:
     """Plant bugs in copies of the sources in FOLDER (or of those with these NAMES), and count how many are found."""
     totals: Counter[tuple[str, bool]] = Counter()
-    for source in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
-        for kind in kinds or planting.KINDS if not names or source.name in names else ():
+    every = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    for source in every if not names else [path for path in every if path.name in names]:
+        for kind in kinds or planting.KINDS:
             planted = planting.plant([sys.executable, "-m", "jaxlint"], source, kind, limit)
             totals.update((kind, one.found) for one in planted)
             for one in planted:

@@ -42,10 +42,14 @@ class Planted(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """A kind of bug: the rules that should find it, and how a node is changed; None where it does not apply."""
+    """A kind of bug: the rules that should find it, and how a node is changed; None where it does not apply.
+
+    Only in methods of one name, if one is given.
+    """
 
     codes: frozenset[str]
     change: Callable[[cst.CSTNode], cst.CSTNode | None]
+    method: str = ""
 
 
 def _rebinding(node: cst.CSTNode, value: m.Call) -> tuple[cst.BaseExpression, cst.Call] | None:
@@ -135,7 +139,7 @@ KINDS: Mapping[str, Kind] = {
     "assigned": Kind(frozenset({"JAX401", "JAX501"}), _assigned),
     "item": Kind(frozenset({"JAX413"}), _item),
     "misspelt": Kind(frozenset({"JAX402", "JAX404"}), _misspelt),
-    "exchanged": Kind(frozenset({"JAX112"}), _exchanged),
+    "exchanged": Kind(frozenset({"JAX112"}), _exchanged, "tree_flatten"),
 }
 
 
@@ -144,8 +148,7 @@ class _Planter(cst.CSTTransformer):
 
     def __init__(self, kind: str, chosen: Collection[str] | None = None) -> None:
         super().__init__()
-        self._change = KINDS[kind].change
-        self._wanted = (lambda name: name.endswith("tree_flatten")) if kind == "exchanged" else (lambda name: True)
+        self._kind = KINDS[kind]
         self._chosen = chosen
         self._around: list[tuple[str, bool]] = []
         #: The functions in which it was planted.
@@ -163,11 +166,11 @@ class _Planter(cst.CSTTransformer):
             self._around.pop()
             return updated_node
         function = self._function()
-        if function is None or function in self.planted or not self._wanted(function):
+        if function is None or function in self.planted or not function.endswith(self._kind.method):
             return updated_node
         if self._chosen is not None and function not in self._chosen:
             return updated_node
-        changed = self._change(updated_node)
+        changed = self._kind.change(updated_node)
         if changed is None:
             return updated_node
         self.planted.append(function)
@@ -185,8 +188,12 @@ class _Planter(cst.CSTTransformer):
 
 def with_bugs(text: str, kind: str, chosen: Collection[str] | None = None) -> tuple[str, list[str]]:
     """A module with a kind of bug in each function where it can be planted (or in those chosen), and their names."""
+    return _with_bugs(cst.parse_module(text), kind, chosen)
+
+
+def _with_bugs(module: cst.Module, kind: str, chosen: Collection[str] | None = None) -> tuple[str, list[str]]:
     planter = _Planter(kind, chosen)
-    return cst.parse_module(text).visit(planter).code, planter.planted
+    return module.visit(planter).code, planter.planted
 
 
 def _ranges(text: str) -> Iterator[tuple[str, int, int]]:
@@ -210,11 +217,9 @@ def plant(jaxlint: Sequence[str], source: Path, kind: str, limit: int) -> list[P
     """
     places: list[tuple[Path, str]] = []
     for path in sorted(source.rglob("*.py")):
-        text = _read(path)
-        if (text is not None and ".replace(" in text) or (
-            text is not None and (".at[" in text or "tree_flatten" in text)
-        ):
-            places += [(path, name) for name in with_bugs(text, kind)[1]]
+        module = _parsed(path)
+        if module is not None:
+            places += [(path, name) for name in _with_bugs(module, kind)[1]]
     if len(places) > limit:
         places = random.Random(0).sample(places, limit)
     if not places:
@@ -224,8 +229,10 @@ def plant(jaxlint: Sequence[str], source: Path, kind: str, limit: int) -> list[P
         shutil.copytree(source, copy, ignore=lambda _, names: [n for n in names if n in _IGNORED])
         before = _found(jaxlint, copy, kind, places, source)
         for path in {path for path, _ in places}:
-            text, _ = with_bugs(_read(path) or "", kind, {name for where, name in places if where == path})
-            (copy / path.relative_to(source)).write_text(text, encoding="utf-8")
+            module = _parsed(path)
+            if module is not None:
+                text, _ = _with_bugs(module, kind, {name for where, name in places if where == path})
+                (copy / path.relative_to(source)).write_text(text, encoding="utf-8")
         after = _found(jaxlint, copy, kind, places, source)
     return [
         Planted(f"{path.relative_to(source)}::{name}", (path, name) in after)
@@ -251,14 +258,13 @@ def _found(
     return result
 
 
-def _read(path: Path) -> str | None:
-    """The text of a file in which a bug may be planted, if libcst and the running Python can read it."""
+def _parsed(path: Path) -> cst.Module | None:
+    """A file in which a bug may be planted, if libcst and the running Python can read it."""
     try:
         text = path.read_text(encoding="utf-8")
         if not any(word in text for word in _WORDS):
             return None
         ast.parse(text)
-        cst.parse_module(text)
+        return cst.parse_module(text)
     except (OSError, UnicodeDecodeError, SyntaxError, ValueError, RecursionError, cst.ParserSyntaxError):
         return None
-    return text

@@ -268,7 +268,7 @@ class GivenClasses:
         return any(
             self._makes(assignment.value, method, module, self.holds_non_arrays)
             for owner in owners
-            for method, assignment in assigned_in(owner, module)
+            for method, assignment in _assigned_in(owner, module)
         )
 
     def reads(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
@@ -279,7 +279,7 @@ class GivenClasses:
             self._names(assignment.annotation, method, module, holds)
             or self._names(_parameter_annotation(assignment.value, method), method, module, holds)
             or self._makes(assignment.value, method, module, holds)
-            for method, assignment in assigned_in(function.owner, module)
+            for method, assignment in _assigned_in(function.owner, module)
             if assignment.attr in function.self_reads
         )
 
@@ -305,7 +305,7 @@ class GivenClasses:
         return self.model.build(ClassSymbol(module, module.outline.classes[qualname]))
 
 
-def assigned_in(owner: str, module: Module) -> Iterator[tuple[Function, SelfAssignment]]:
+def _assigned_in(owner: str, module: Module) -> Iterator[tuple[Function, SelfAssignment]]:
     """What the methods of a class assign to attributes of `self`."""
     functions = module.outline.functions
     for qualnames in module.outline.classes[owner].methods.values():

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection
 from operator import attrgetter
 
-from jaxlint.infer.choosing.given import GivenClasses, assigned_in, is_pytree, may_take_no_items
+from jaxlint.infer.choosing.given import GivenClasses, is_pytree, may_take_no_items
 from jaxlint.infer.choosing.making import singles_out_arguments
 from jaxlint.infer.choosing.pieces import (
     applying_pieces,
@@ -25,7 +25,7 @@ from jaxlint.infer.choosing.waiting import Candidate, Waiting
 from jaxlint.infer.known.annotations import AnnotationReader
 from jaxlint.infer.transforms.calling import CallingFunctions, is_transformed
 from jaxlint.infer.transforms.transformed import TransformedFunctions, names_static
-from jaxlint.libraries.arrays import ARRAY_MAKERS, AT_METHODS
+from jaxlint.libraries.arrays import AT_METHODS
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
 from jaxlint.libraries.trees import TREE_MAPS
@@ -52,7 +52,7 @@ from jaxlint.symbols.outline import (
     Function,
     Unit,
 )
-from jaxlint.syntax.expressions import Call, last_name
+from jaxlint.syntax.expressions import Call
 
 #: Updates that are noticed where their result is thrown away.
 _DISCARDED = (
@@ -342,31 +342,16 @@ class Triggers:
         return not unit.calls.isdisjoint(project_index.pytree_class_names)
 
     def _stores_in_array(self, unit: Unit, module: Module) -> bool:
-        """Whether an item is assigned of an array."""
-        if unit.kind == "code" and any(is_made(name, module) for name in unit.mutations):
-            return True
-        if imports_jax(module):
+        """Whether the item that is assigned may be one of an array, as it may in every module that imports jax."""
+        if imports_jax(module) or (unit.kind == "code" and any(is_made(name, module) for name in unit.mutations)):
             return True
         for function in self._functions(module, unit):
-            if self._holds_array(function, unit, module):
-                return True
             for parameter in function.parameters:
                 if parameter.name in unit.mutations and parameter.annotation is not None:
                     placed = Placed(parameter.annotation, module, function.scope)
                     if may_take_no_items(self.annotations.read(placed)):
                         return True
         return False
-
-    def _holds_array(self, function: Function, unit: Unit, module: Module) -> bool:
-        """Whether a method changes what another one of its class assigns to an attribute: an array that it makes."""
-        if function.owner is None or not imports_jax(module):
-            return False
-        return any(
-            assignment.attr in unit.mutations
-            and isinstance(assignment.value, Call)
-            and last_name(assignment.value.func) in ARRAY_MAKERS
-            for _, assignment in assigned_in(function.owner, module)
-        )
 
     def _holds_class_of_interest(self, unit: Unit, module: Module) -> bool:
         """Whether a class writes to its own instances, constructs them, or runs code when they are rebuilt."""

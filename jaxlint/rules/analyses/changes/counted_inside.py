@@ -11,6 +11,7 @@ from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -39,9 +40,6 @@ from jaxlint.syntax.statements import (
     target_names,
     walk,
 )
-
-#: What makes a copy of an instance with other values in some of its fields.
-_UPDATES = frozenset({"replace", "_replace"})
 
 
 class Counter(msgspec.Struct, frozen=True):
@@ -78,12 +76,8 @@ def is_returned_counted(counter: Counter, cls: PytreeClass, evaluator: Evaluator
 
     An instance that is made inside, and of which only a result leaves, is never taken apart: it keeps its number.
     """
-    return any(_leaves(counter, cls, module, evaluator) for module in _around(cls, evaluator))
-
-
-def _around(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Module]:
-    yield cls.module
-    yield from evaluator.model.importers(cls.module)
+    modules = (cls.module, *evaluator.model.importers(cls.module))
+    return any(_leaves(counter, cls, module, evaluator) for module in modules)
 
 
 def _leaves(counter: Counter, cls: PytreeClass, module: Module, evaluator: Evaluator) -> bool:
@@ -185,7 +179,7 @@ class _Held:
             case Call(func=func, args=args):
                 if _is_call(value, self._counter):
                     return bool(self._places)
-                if last_name(func) in _UPDATES or self._is_class(func):
+                if last_name(func) in COPYING_NAMES or self._is_class(func):
                     return any(self._holds(argument.value) for argument in args)
         return False
 

@@ -13,7 +13,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.counted_inside import Counter, is_returned_counted, makes
 from jaxlint.rules.analyses.changes.stale import called_in_construction
 from jaxlint.rules.analyses.fields.moved_attributes import moved
-from jaxlint.rules.analyses.instances.methods import own_methods
+from jaxlint.rules.analyses.instances.methods import body_of_method, own_methods
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, dotted, is_number, items_of
 from jaxlint.syntax.statements import Assign, Body, Return, all_parts, bound_once, looked_up, parts, walk
@@ -66,7 +66,7 @@ def _read_by(method: Function, cls: PytreeClass, evaluator: Evaluator) -> set[st
 
 def _begins(value: Expr, owner: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a value is a number, or an array of one number."""
-    if is_number(value) or not isinstance(value, Call):
+    if not isinstance(value, Call):
         return is_number(value)
     name = evaluator.model.resolver.library_name(value.func, owner.module)
     return returned_library(name) is not None and is_shaped(name)
@@ -78,17 +78,14 @@ def _takes_all(function: Function, cls: PytreeClass, evaluator: Evaluator) -> bo
 
 def _hands_instance_on(function: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether the body of a method uses `self` as anything but the owner of an attribute."""
-    found = cls.method(function.name)
-    body = None if found is None else evaluator.calls.body_of(FunctionSymbol(found[0].module, function))
-    inside = list(all_parts(body or ()))
+    inside = list(all_parts(body_of_method(function, cls, evaluator) or ()))
     owners = {id(part.value) for part in inside if isinstance(part, Attribute)}
     return any(isinstance(p, Name) and p.id == function.self_name and id(p) not in owners for p in inside)
 
 
 def _attributes(function: Function, cls: PytreeClass, evaluator: Evaluator) -> set[str]:
     """The names and attributes in the body of a method; all of them if it cannot be seen."""
-    found = cls.method(function.name)
-    body = None if found is None else evaluator.calls.body_of(FunctionSymbol(found[0].module, function))
+    body = body_of_method(function, cls, evaluator)
     parts = all_parts(body or ())
     names = {p.attr if isinstance(p, Attribute) else p.id for p in parts if isinstance(p, (Attribute, Name))}
     return names if body is not None else set(_ALL_ATTRIBUTES)
@@ -106,8 +103,9 @@ def _counting(name: str, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tup
             if not writes and name not in method.self_reads:
                 continue
             body = evaluator.calls.body_of(FunctionSymbol(ancestor.module, method)) or ()
-            if _moves(name, own, body) or _hands_on(name, own, cls, body):
-                yield method, Counter(method.name, own, _moves(name, own, body), body)
+            moves = _moves(name, own, body)
+            if moves or _hands_on(name, own, cls, body):
+                yield method, Counter(method.name, own, moves, body)
 
 
 def _moves(name: str, own: str, body: Body) -> bool:

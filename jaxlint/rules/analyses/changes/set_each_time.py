@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.instances.methods import own_methods, run_by
+from jaxlint.rules.analyses.instances.methods import body_of_method, own_methods, run_by
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted
 from jaxlint.syntax.statements import (
@@ -32,20 +31,15 @@ def set_each_time(attr: str, writer: Function, method: Function, cls: PytreeClas
     the same in all rounds, and is not taken for a new value.
     """
     every = {one.name: one for ancestor in reversed(cls.mro) for one in own_methods(ancestor)}
-    if not any(_loops_over(writer.name, one, _body(one, cls, evaluator)) for one in every.values()):
+    if not any(_loops_over(writer.name, one, body_of_method(one, cls, evaluator) or ()) for one in every.values()):
         return False
-    body, own = _body(writer, cls, evaluator), f"{writer.self_name}.{attr}"
+    body, own = body_of_method(writer, cls, evaluator) or (), f"{writer.self_name}.{attr}"
     running = {f"{writer.self_name}.{name}" for name, one in every.items() if method.name in run_by(one, cls)}
     varying = {p.name for p in writer.parameters if p.name != writer.self_name}
     for statement in walk(body, nested=False):
         if any(_varies(part, varying, writer) for part in own_parts(statement)):
             varying.update(bound_names(statement))
     return _sets_and_runs(own, running, varying, writer, body)
-
-
-def _body(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Body:
-    found = cls.method(method.name)
-    return (evaluator.calls.body_of(FunctionSymbol(found[0].module, method)) if found is not None else None) or ()
 
 
 def _sets_and_runs(own: str, running: Collection[str], varying: Collection[str], writer: Function, body: Body) -> bool:

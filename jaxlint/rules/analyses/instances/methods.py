@@ -7,8 +7,10 @@ import re
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Instance
 from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
+from jaxlint.syntax.statements import Body
 
 #: The methods in which a new instance gets its attributes.
 CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__"})
@@ -28,6 +30,12 @@ def own_methods(cls: PytreeClass) -> list[Function]:
     """The methods that a class declares itself."""
     functions = cls.module.outline.functions
     return [functions[names[-1]] for names in cls.symbol.declaration.methods.values()]
+
+
+def body_of_method(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Body | None:
+    """The statements of a method that a class has, itself or by a base; None if they are not to be seen."""
+    found = cls.method(method.name)
+    return None if found is None else evaluator.calls.body_of(FunctionSymbol(found[0].module, method))
 
 
 def is_overridden(name: str, instance: Instance, evaluator: Evaluator) -> bool:
