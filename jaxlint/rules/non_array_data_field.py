@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.calls.transformed_classes import traced_by
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Construct, Cross, Event
 from jaxlint.infer.known.values import NONE, UNKNOWN, Choice, Container, Scalar, Value, plain, without_none
+from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
@@ -18,6 +21,7 @@ from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import FUNCTION
 from jaxlint.rules.base import ClassRule, EventRule, Problem
+from jaxlint.symbols.outline import Outline
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Conditional, Expr, Name
 
@@ -96,7 +100,8 @@ class NonArrayDataField(ClassRule, EventRule):
 
     Classes that are not seen to go into a transformation, such as bundles of functions and settings, are not reported,
     nor is what a script or a test puts into its own instances, if others transform those of the class. An instance that
-    its maker gives only to what filters (`eqx.filter_jit`), or of which parts are read, is left alone. If all
+    its maker gives only to what filters (`eqx.filter_jit`), or of which parts are read, is left alone. What is put into
+    an instance that no function which sends others into a transformation is seen to make has low confidence. If all
     instances that go in hold something else in the field, suppress the finding.
 
     ## References
@@ -197,7 +202,8 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
         here = field.owner.module is event.place.module
         what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else FUNCTION
         fix = _marking(field, cls, event.place.module, traced, evaluator)
-        yield _problem(field.at if here else argument.at, cls, field, what, _consequence(traced), fix)
+        problem = _problem(field.at if here else argument.at, cls, field, what, _consequence(traced), fix)
+        yield replace(problem, confidence=_confidence(event, evaluator))
 
 
 def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
@@ -221,7 +227,8 @@ def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
             continue  # perhaps everybody passes None
         here = field.owner.module is event.place.module
         fix = _marking(field, cls, event.place.module, traced, evaluator)
-        yield _problem(field.at if here else argument.at, cls, field, "a str", _consequence(traced), fix)
+        problem = _problem(field.at if here else argument.at, cls, field, "a str", _consequence(traced), fix)
+        yield replace(problem, confidence=_confidence(event, evaluator))
 
 
 def _may_be_text_or_none(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -296,6 +303,37 @@ def _is_out_of_reach(traced: TracedBy, event: Construct, evaluator: Evaluator) -
     if not around or not all(takers) or around[0].qualname in takers or not takers:
         return False
     return not any(around[0].name in unit.calls for unit in outline.units)
+
+
+def _confidence(event: Construct, evaluator: Evaluator) -> Confidence | None:
+    """Low where this module sends instances of the class in, but none of its functions that do calls what makes this.
+
+    It may be that only others go in, which hold something else in the field.
+    """
+    cls, outline, functions = event.cls.cls, event.place.module.outline, event.place.functions
+    pending = {*evaluator.traced.senders_here(cls)}
+    if not functions or not pending or "" in pending or evaluator.traced.is_declared(cls.symbol):
+        return None
+    maker, seen = functions[0], set[str]()
+    while pending:
+        qualname = pending.pop()
+        function = outline.functions.get(qualname)
+        if function is None or qualname in seen:
+            continue
+        if function is maker or (maker.owner is not None and function.owner == maker.owner):
+            return None
+        seen.add(qualname)
+        piece = piece_of(function, outline)
+        pending |= _named(piece.calls | piece.references, outline)
+    return Confidence.LOW
+
+
+def _named(names: frozenset[str], outline: Outline) -> set[str]:
+    """The functions of a module that have one of some names, and the methods of the classes that have."""
+    functions = outline.functions.items()
+    return {
+        key for key, one in functions if not names.isdisjoint({one.name, (one.owner or one.name).rpartition(".")[2]})
+    }
 
 
 def _is_set_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:

@@ -235,7 +235,8 @@ class HigherOrder:
         self.notes.add(event)
         by = traced_by(event)
         if by is not None:
-            self.evaluator.traced.note(event.value, by)
+            around = event.place.functions
+            self.evaluator.traced.note(event.value, by, around[0].qualname if around else "")
 
     # -- transformations that run their functions -------------------------------------------------
 

@@ -28,6 +28,7 @@ class TracedClasses:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self._noted: dict[Key, TracedBy] = {}
+        self._sending: dict[Key, set[str]] = {}
         self._replaced: set[Key] = set()
         self._emptied: set[Key] = set()
         self._stacked: dict[Key, str] = {}
@@ -39,15 +40,20 @@ class TracedClasses:
 
     def start(self) -> None:
         """Forget what was seen before."""
-        self._noted = {}
+        self._noted, self._sending = {}, {}
         self._replaced, self._emptied = set(), set()
         self._stacked = {}
 
-    def note(self, value: Value, by: TracedBy) -> None:
-        """Note what the module being read passes to a transformed function."""
-        if any(cls.symbol.key not in self._noted for cls in instances_in(value)):
+    def note(self, value: Value, by: TracedBy, sender: str) -> None:
+        """Note what the module being read passes to a transformed function, in one of its functions ("": in none)."""
+        if any(sender not in self._sending.get(cls.symbol.key, ()) for cls in instances_in(value)):
             for cls in self.taken_apart(value):
                 self._noted.setdefault(cls.symbol.key, by)
+                self._sending.setdefault(cls.symbol.key, set()).add(sender)
+
+    def senders_here(self, cls: PytreeClass) -> frozenset[str]:
+        """The outermost functions of the module being read that pass instances of a class ("": code outside of all)."""
+        return frozenset(self._sending.get(cls.symbol.key, ()))
 
     def note_replaced(self, value: Value, by: Sequence[Expr]) -> None:
         """Note that the module being read replaces the leaves of a value by what is no array, with `jax.tree.map`."""
