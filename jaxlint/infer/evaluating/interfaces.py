@@ -83,8 +83,11 @@ class ClassesInTransformations(Protocol):
     def declared(self) -> Mapping[Key, TracedBy]:
         """The classes that declarations of the project send into transformed functions."""
 
-    def note(self, value: Value, by: TracedBy) -> None:
-        """Note what the module being read passes to a transformed function."""
+    def note(self, value: Value, by: TracedBy, sender: str) -> None:
+        """Note what the module being read passes to a transformed function, in one of its functions ("": in none)."""
+
+    def senders_here(self, cls: PytreeClass) -> frozenset[str]:
+        """The outermost functions of the module being read that pass instances of a class ("": code outside of all)."""
 
     def note_replaced(self, value: Value, by: Sequence[Expr]) -> None:
         """Note that the module being read replaces the leaves of a value by what is no array."""
