@@ -51,8 +51,9 @@ class Configuration:
 
     A `config` is a file to use for all paths instead, with its paths relative to the current directory, or a line
     of TOML such as `min-confidence = "high"`, which counts as an option. With `isolated` no file is read.
-    `options` are values by key, as in a file. Where no setting names an environment, `environment` says which versions
-    the code runs with, else the activated one. Raises `ConfigError` for what cannot be used.
+    `options` are values by key, as in a file; messages call them by their key behind `prefix`. Where no setting names
+    an environment, `environment` says which versions the code runs with, else the activated one. Raises `ConfigError`
+    for what cannot be used.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Configuration:
         isolated: bool = False,
         options: Mapping[str, object] | None = None,
         environment: str | None = None,
+        prefix: str = "--",
     ) -> None:
         here = os.getcwd()
         self._environment = environment
@@ -69,7 +71,7 @@ class Configuration:
             raise ConfigError(f"--config: {files[0]} and {files[1]} are two files; give one")
         self._options: list[Layer] = [InlineLayer(text, here) for text in config if text not in files]
         if options:
-            self._options.append(OptionsLayer(options, here))
+            self._options.append(OptionsLayer(options, here, prefix))
         self._reads_files = not isolated and not files
         self._given = FileLayer(files[0], here) if files else None
         self._files: dict[str, FileLayer | None] = {}

@@ -219,23 +219,24 @@ class InlineLayer(Layer):
 
 
 class OptionsLayer(Layer):
-    """Options of the command line, each named like a key."""
+    """Options of the command line, or of what else calls jaxlint, each named like a key behind a `prefix`."""
 
-    def __init__(self, values: Mapping[str, object], base: str) -> None:
+    def __init__(self, values: Mapping[str, object], base: str, prefix: str = "--") -> None:
         self.base = base
         self.values = dict(values)
+        self._prefix = prefix
 
     def place(self, key: str, word: str = "") -> str:
         """The option."""
-        return f"--{key}"
+        return f"{self._prefix}{key}"
 
     def error(self, key: str, problem: str, word: str = "") -> ConfigError:
         """The mistake that the value of the option is."""
-        return ConfigError(f"--{key}: {problem}")
+        return ConfigError(f"{self._prefix}{key}: {problem}")
 
     def origin(self, key: str) -> Origin:
         """The option."""
-        return Origin("command line", option=f"--{key}")
+        return Origin("command line", option=f"{self._prefix}{key}")
 
 
 def file_in(directory: str) -> FileLayer | None:

@@ -38,7 +38,7 @@ class Findings:
             rule.code for rule in all_rules() if not rule.enabled and rule.code.startswith(named)
         ]
         config = [options.jaxlint_config] if options.jaxlint_config else []
-        self._configuration = Configuration(config, options=selected)
+        self._configuration = Configuration(config, options=selected, prefix="--jaxlint-")
         self._configuration.settings(os.getcwd())  # what is wrong there is said before anything is checked
         folder = options.jaxlint_cache_dir
         if folder is None and not os.environ.get("JAXLINT_NO_CACHE"):

@@ -323,7 +323,7 @@ class Server(LanguageServer):
     def _configure(self) -> Configuration:
         options = self.options
         config = () if options.configuration is None else (os.path.expanduser(options.configuration),)
-        return Configuration(config, options=options.settings)
+        return Configuration(config, options=options.settings, prefix="settings.")
 
 
 def _cache(folder: str) -> Cache | None:

@@ -244,6 +244,15 @@ def test_comments_for_the_file(project: Path, comment: str) -> None:
     assert len(after) < len(before)
 
 
+@pytest.mark.parametrize(
+    ("option", "value"), [("--jaxlint-min-confidence", "none"), ("--jaxlint-python", "nowhere/python")]
+)
+def test_a_wrong_option_is_called_by_its_name(project: Path, option: str, value: str) -> None:
+    done = forked.run("flake8", (option, value, "pkg/step.py"), project)
+    assert done.returncode == 1
+    assert f"jaxlint: {option}: " in done.stdout
+
+
 def test_bad_option(project: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "flake8", "--jaxlint-config", "gone.toml", "pkg/step.py"],
