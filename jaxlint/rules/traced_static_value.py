@@ -133,7 +133,7 @@ class TracedStaticValue(BodyRule):
             ]
             where = f"`{function.name}` (`{transform}`)"
         else:
-            every = Numbers({p.name for p in function.parameters}, code.body)
+            every = Numbers({p.name for p in function.parameters}, code.body, {})
             given = [
                 one
                 for one in given
@@ -143,7 +143,7 @@ class TracedStaticValue(BodyRule):
             symbol = FunctionSymbol(code.place.module, function)
             found, where = [], ""
             for caller in compiled_callers(symbol, fields, evaluator) if given else ():
-                numbers = Numbers(caller.given, code.body)
+                numbers = Numbers(caller.given, code.body, caller.instances)
                 found = [
                     one
                     for one in given
@@ -232,7 +232,7 @@ class _Computed:
     def __init__(self, function: Function, traced: Mapping[str, Value], code: CodeRead, evaluator: Evaluator) -> None:
         self._names = _depending(frozenset(traced), code.body)
         self._leaves = TracedLeaves(traced, code.body, evaluator)
-        self._numbers = Numbers(bare(function, traced), code.body)
+        self._numbers = Numbers(bare(function, traced), code.body, {})
         self._made = {id(event.call): event for event in code.events if isinstance(event, Construct)}
         self._code = code
         self._evaluator = evaluator

@@ -15,6 +15,7 @@ from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.rules.analyses.instances.methods import is_overridden
@@ -44,10 +45,15 @@ FunctionScope: TypeAlias = tuple[Module, str]
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """A compiled function, in words, that hands out what another one returns, and what parameters it gives tracers."""
+    """A compiled function, in words, that hands out what another one returns.
+
+    And the parameters of that which it gives tracers, and those to which it gives an instance that it was given itself,
+    with the fields in which that holds tracers.
+    """
 
     name: str
     given: set[str]
+    instances: dict[str, frozenset[str]]
 
 
 def compiled_callers(
@@ -72,7 +78,8 @@ def compiled_callers(
                 ):
                     around = _compiled(FunctionSymbol(home, other), fields, evaluator, depth)
                     if around is not None:
-                        yield Caller(around.name, _passed(call, function, Numbers(around.given, body)))
+                        numbers = Numbers(around.given, body, around.instances)
+                        yield Caller(around.name, _passed(call, function, numbers), numbers.handed_on(call, function))
 
 
 def _compiled(symbol: FunctionSymbol, fields: Collection[str], evaluator: Evaluator, depth: int) -> Caller | None:
@@ -82,17 +89,22 @@ def _compiled(symbol: FunctionSymbol, fields: Collection[str], evaluator: Evalua
     tracing = abstracting(applied) or tracing_arrays(applied)
     if tracing:
         given = _rebuilt_numbers(function, abstracting(applied), module, evaluator)
-        return Caller(f"`{function.name}` (`{tracing[0].transform.name}`)", given)
+        instances = _rebuilt_instances(function, tracing, module, evaluator)
+        return Caller(f"`{function.name}` (`{tracing[0].transform.name}`)", given, instances)
     return next(compiled_callers(symbol, fields, evaluator, depth + 1), None) if depth < _MAX_DEPTH else None
 
 
 def _passed(call: Call, function: Function, numbers: Numbers) -> set[str]:
     """The parameters of a helper that a call gives tracers, and of which nothing else is known."""
-    names = function.positional[1 if function.self_name is not None else 0 :]
-    passed = {} if call.has_star else call.given_to(names)
+    passed = _arguments(call, function)
     return bare(
         function, {name: UNKNOWN for name, expr in passed.items() if numbers.computes(expr) or is_reduction(expr)}
     )
+
+
+def _arguments(call: Call, function: Function) -> dict[str, Expr]:
+    """What a call gives to the parameters of a function or method."""
+    return {} if call.has_star else call.given_to(function.positional[1 if function.self_name is not None else 0 :])
 
 
 def _calls(
@@ -151,12 +163,36 @@ def _rebuilt_numbers(function: Function, applied: list[Applied], module: Module,
     return arrays | bare(function, dict.fromkeys(rebuilt, UNKNOWN))
 
 
-class Numbers:
-    """Tells what is certainly computed from parameters of which nothing else is known than that they are traced."""
+def _rebuilt_instances(
+    function: Function, applied: list[Applied], module: Module, evaluator: Evaluator
+) -> dict[str, frozenset[str]]:
+    """The parameters of a compiled function that are instances, with their leaves: these are tracers."""
+    found = {}
+    for name in rebuilt_parameters(function, applied):
+        value = plain(evaluator.given_parameter(function, name, module))
+        if isinstance(value, Instance) and value.cls.is_pytree:
+            leaves = (field for field in value.cls.fields if field.role is Role.LEAF)
+            found[name] = frozenset(
+                f.name for f in leaves if abstracting(applied) or _is_array(f, value.cls, evaluator)
+            )
+    return found
 
-    def __init__(self, parameters: Collection[str], body: Body) -> None:
+
+def _is_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a field is for an array, which what filters traces, too."""
+    return field.annotation is not None and isinstance(plain(evaluator.promises.field(field, cls)), Array)
+
+
+class Numbers:
+    """Tells what is certainly computed from parameters of which nothing else is known than that they are traced.
+
+    Or from fields of `instances`, other parameters.
+    """
+
+    def __init__(self, parameters: Collection[str], body: Body, instances: Mapping[str, frozenset[str]]) -> None:
         bound = Counter(name for s in walk(body, nested=False) for t in bound_by(s) for name in target_names(t))
         self._parameters = set(parameters) - bound.keys()
+        self._instances = {name: fields for name, fields in instances.items() if name not in bound}
         self._variables = {
             s.targets[0].id: s.value
             for s in walk(body, nested=False)
@@ -185,12 +221,26 @@ class Numbers:
                 value = self._variables.get(name)
                 return value is not None and depth < _MAX_DEPTH and self.computes(value, depth + 1)
             case Binary(left=left, right=right):
-                return self.computes(left, depth) or self.computes(right, depth)
+                return any(self._is_number(side, depth) for side in (left, right))
+            case Call(func=Name(id="abs"), args=(given,)):
+                return self._is_number(given.value, depth)
             case Call(func=Attribute(value=held, attr=attr), args=()) if attr in ARRAY_REDUCTIONS:
-                return self.computes(held, depth)
+                return self._is_number(held, depth)
             case Call(func=Attribute(value=Name(id="jnp"), attr=attr), args=(given, *_)) if attr in ARRAY_REDUCTIONS:
-                return self.computes(given.value, depth)
+                return self._is_number(given.value, depth)
         return False
+
+    def _is_number(self, expr: Expr, depth: int) -> bool:
+        """Whether something that is computed with is such a number, or a field of such an instance."""
+        if isinstance(expr, Attribute) and isinstance(expr.value, Name):
+            return expr.attr in self._instances.get(expr.value.id, ())
+        return self.computes(expr, depth)
+
+    def handed_on(self, call: Call, function: Function) -> dict[str, frozenset[str]]:
+        """The parameters of a function to which a call gives such instances, with their fields."""
+        passed = _arguments(call, function).items()
+        names = {name: expr.id for name, expr in passed if isinstance(expr, Name)}
+        return {name: self._instances[held] for name, held in names.items() if held in self._instances}
 
 
 def bare(function: Function, traced: Mapping[str, Value]) -> set[str]:
