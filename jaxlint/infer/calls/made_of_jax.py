@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jaxlint.infer.evaluating.events import KeywordValue
 from jaxlint.infer.known.deferred import Values, known
-from jaxlint.infer.known.values import Array, Container, Instance, Scalar, UnknownValue, Value, plain
+from jaxlint.infer.known.values import UNKNOWN, Array, Container, Instance, Scalar, UnknownValue, Value, plain
 from jaxlint.pytrees.framework import Role
 from jaxlint.syntax.expressions import Call
 
@@ -24,14 +24,16 @@ def is_made_of_jax(cls: PytreeClass, given: Sequence[KeywordValue], evaluator: E
     if not given or cls.frozen is not True:
         return False
     stored = evaluator.calls.stored_parameters(cls)
-    put = {stored.get(one.name): one for one in given}
+    put = {stored.get(one.name): plain(one.value) for one in given}
     found = False
     for field in cls.fields:
         if field.role is not Role.LEAF:
             continue
-        if field.name in put and _is_of_jax(value := plain(put[field.name].value)):
+        default = UNKNOWN if field.default is None else plain(evaluator.static(field.default))
+        value = put.get(field.name, default)
+        if _is_of_jax(value):
             found = True
-        elif field.name not in put or not isinstance(value, Scalar) or _may_hold_arrays(field, cls, evaluator):
+        elif not isinstance(value, Scalar) or _may_hold_arrays(field, cls, evaluator):
             return False
     return found
 
