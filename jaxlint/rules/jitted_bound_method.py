@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, RenameFunction
 from jaxlint.cst.imports import spelled
@@ -25,7 +27,7 @@ from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Constant
+from jaxlint.syntax.expressions import Call, Constant, Span
 from jaxlint.syntax.expressions import dotted as written
 from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import all_parts
@@ -222,14 +224,10 @@ def _stale(
         return
     if cls.frozen is True or forgets(cls):
         return
-    read = reads(run_by(method, cls).values(), cls)
-    for assignment in node.code.events:
-        if isinstance(assignment, AssignAttribute) and assignment.attr in read and assignment.receiver.cls is cls:
-            if _is_called_around(event, assignment, node) and not is_constant(
-                assignment.attr, cls, evaluator, event.place.module
-            ):
-                yield _problem(event.at, method.name, cls, assignment.attr, None)
-                return
+    for change in _changes(event, reads(run_by(method, cls).values(), cls), cls, node):
+        if _is_called_around(event, change, node) and not is_constant(change.attr, cls, evaluator, event.place.module):
+            yield _problem(event.at, method.name, cls, change.attr, change.method)
+            return
 
 
 def _stale_closures(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
@@ -295,39 +293,82 @@ def _makes(name: str, holder: str, cls: PytreeClass) -> bool:
     )
 
 
-def _is_called_around(event: Transformed, assignment: AssignAttribute, node: FunctionNode) -> bool:
-    """Whether the compiled function is called before and after an attribute of its instance is assigned."""
+class _Change(msgspec.Struct, frozen=True):
+    """Where a body changes an attribute of an instance: it assigns it, or calls a method that does."""
+
+    attr: str
+    at: Span
+    #: The variable or path of the instance; None where that is not known.
+    instance: str | None
+    method: Function | None = None
+    #: Whether the new value may be computed from the old one, and so be another one each time.
+    moves: bool = False
+
+
+def _changes(event: Transformed, read: set[str], cls: PytreeClass, node: FunctionNode) -> Iterator[_Change]:
+    """The changes of what a compiled method reads, in the body that compiles it."""
+    for one in node.code.events:
+        if isinstance(one, AssignAttribute) and one.attr in read and one.receiver.cls is cls:
+            yield _Change(one.attr, place_of(one.at), one.receiver_text)
+    instance = _instance_given(node.node_at(event.at), node)
+    for call in own(node.body, cst.Call):
+        match call.func:
+            case cst.Attribute(value=held, attr=cst.Name(name)) if instance and dotted(held) == instance:
+                found = cls.method(name)
+            case _:
+                continue
+        if found is not None:
+            inside = run_by(found[1], cls).values()
+            for attr in sorted(read & {assignment.attr for one in inside for assignment in one.self_assignments}):
+                moves = any(attr in one.self_reads for one in inside)
+                yield _Change(attr, node.place_of(call), instance, found[1], moves)
+
+
+def _is_called_around(event: Transformed, change: _Change, node: FunctionNode) -> bool:
+    """Whether the compiled function is called before and after an attribute of its instance is changed."""
     jitted = node.node_at(event.at)
     made = next(node.around(jitted))
     match made:
         case cst.Assign([cst.AssignTarget(cst.Name(name)), *_]) if made.value is jitted:
-            of = _instance_given(jitted)
+            of = _instance_given(jitted, node)
         case _:
             return False
-    if of and assignment.receiver_text not in (of, None):
+    if of and change.instance not in (of, None):
         return False
-    start, changed = node.place_of(made).row, place_of(assignment.at).row
+    start, changed = node.place_of(made).row, change.at.row
     rows = _called_in(node.body, name, node)
     if any(start < row < changed for row in rows) and any(row > changed for row in rows):
         return True
     loops: list[cst.For | cst.While] = [*own(node.body, cst.For), *own(node.body, cst.While)]
     behind = (loop for loop in loops if node.place_of(loop).row > start)
-    return bool(of) and any(_calls_after(loop, name, of, changed, node) for loop in behind)
+    return bool(of) and any(_calls_after(loop, name, of, change, node) for loop in behind)
 
 
-def _instance_given(jitted: cst.BaseExpression) -> str:
-    """The instance whose method is given to `jit`."""
+def _instance_given(jitted: cst.BaseExpression, node: FunctionNode) -> str:
+    """The instance whose method is given to `jit`, perhaps in a variable."""
     match jitted:
         case cst.Call(args=[cst.Arg(cst.Attribute(value=held), keyword=None, star=""), *_]):
             return dotted(held)
+        case cst.Call(args=[cst.Arg(cst.Name(name), keyword=None, star=""), *_]):
+            given = [one.value for one in own(node.body, cst.Assign) if _binds(one, name)]
+            if len(given) == 1 and isinstance(given[0], cst.Attribute):
+                return dotted(given[0].value)
     return ""
 
 
-def _calls_after(loop: cst.For | cst.While, name: str, instance: str, row: int, node: FunctionNode) -> bool:
+def _binds(statement: cst.Assign, name: str) -> bool:
+    """Whether a statement gives a variable something."""
+    return any(isinstance(one.target, cst.Name) and one.target.value == name for one in statement.targets)
+
+
+def _calls_after(loop: cst.For | cst.While, name: str, instance: str, change: _Change, node: FunctionNode) -> bool:
     """Whether a loop calls a function again after a row of it has given an attribute of the instance another value."""
-    assigned: list[cst.Assign | cst.AugAssign] = [*own(loop.body, cst.Assign), *own(loop.body, cst.AugAssign)]
+    row = change.at.row
+    changes: list[cst.Assign | cst.AugAssign | cst.Call] = [*own(loop.body, cst.Call)]
+    if change.method is None:
+        changes = [*own(loop.body, cst.Assign), *own(loop.body, cst.AugAssign)]
     changing = next(
-        (one for one in assigned if row in range(node.place_of(one).row, node.place_of(one).end_row + 1)), None
+        (one for one in changes if row in range(node.place_of(one).row, node.place_of(one).end_row + 1)), None
     )
     bound = {one.value for one in variables(loop) if is_bound(one, node.around(one))}
     bound |= {one.target.value for one in own(loop.body, cst.AugAssign) if isinstance(one.target, cst.Name)}
@@ -338,7 +379,8 @@ def _calls_after(loop: cst.For | cst.While, name: str, instance: str, row: int, 
     if any(isinstance(one, (cst.Break, cst.Continue, cst.Return, cst.Raise)) for one in simple):
         return False
     called = [at for line in lines for at in _called_in(line, name, node)]
-    differs = isinstance(changing, cst.AugAssign) or not bound.isdisjoint(names([changing.value]))
+    written = [one.value for one in changing.args] if isinstance(changing, cst.Call) else [changing.value]
+    differs = change.moves or isinstance(changing, cst.AugAssign) or not bound.isdisjoint(names(written))
     return bool(called) and (differs or min(called) < row)
 
 
