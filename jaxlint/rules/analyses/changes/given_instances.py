@@ -20,7 +20,7 @@ from jaxlint.rules.analyses.instances.passed import Called, calls_of, parameter_
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Name, last_name
-from jaxlint.syntax.statements import Body, bound_once, own_parts, walk
+from jaxlint.syntax.statements import Body, For, While, assigned_names, bound_once, own_parts, walk
 from jaxlint.syntax.statements import reads as reads_of
 
 
@@ -73,23 +73,28 @@ def changed_later(kept: Kept, code: CodeRead, evaluator: Evaluator) -> ChangedLa
 
 
 def _changed_in(body: Body, called: Called, given: Name, name: str, evaluator: Evaluator) -> ChangedLater | None:
-    """What a body changes of the instance between two uses of what it has made with that."""
+    """What a body changes of the instance between two uses of what it has made with that, perhaps in turns of a loop."""
     bound = bound_once(body)
     holder = next((variable for variable, value in bound.items() if value is called.call), None)
     resolver = evaluator.model.resolver
-    made = list(makers(Placed(given, called.module, called.scope), evaluator, by_callers=False))
-    if holder is None or given.id not in bound or len(made) != 1 or not isinstance(made[0].expr, Call):
+    if holder is None or (given.id not in bound and given.id in assigned_names(body)):
         return None
-    symbol = resolver.follow(resolver.resolve(made[0].expr.func, made[0].module, made[0].scope))
-    cls = evaluator.model.class_of_symbol(symbol)
+    made = makers(Placed(given, called.module, called.scope), evaluator)
+    funcs = [Placed(one.expr.func, one.module, one.scope) for one in made if isinstance(one.expr, Call)]
+    symbols = [resolver.follow(resolver.resolve(one.expr, one.module, one.scope)) for one in funcs]
+    cls = evaluator.model.class_of_symbol(symbols[0]) if symbols and len({*symbols}) == 1 else None
     found = None if cls is None else cls.method(name)
     if cls is None or found is None or cls.frozen is not False or forgets(cls):
         return None
     read = reads(run_by(found[1], cls).values(), cls)
     rows = [place_of(one.at).row for one in reads_of(body, holder)]
+    loops = [place_of(s.at) for s in walk(body, nested=False) if isinstance(s, (For, While))]
+    turns = [loop for loop in loops if not loop.holds(place_of(called.call.at))]
     for statement in walk(body, nested=False):
         row = statement.at.lineno
-        if not any(r < row for r in rows) or not any(r > row for r in rows):
+        before = [r for r in rows if r < row]
+        again = (loop.row for loop in turns if loop.row < row <= loop.end_row)
+        if not before or not (any(r > row for r in rows) or any(r > start for start in again for r in before)):
             continue
         for _, slot in changed_by(statement):
             if slot.root == given.id and slot.path and slot.path[0] in read:
