@@ -73,7 +73,7 @@ def changed_later(kept: Kept, code: CodeRead, evaluator: Evaluator) -> ChangedLa
 
 
 def _changed_in(body: Body, called: Called, given: Name, name: str, evaluator: Evaluator) -> ChangedLater | None:
-    """What a body changes of the instance between two uses of what it has made with that, perhaps in turns of a loop."""
+    """What a body changes of the instance between two uses of what it has made with that, perhaps in two turns."""
     bound = bound_once(body)
     holder = next((variable for variable, value in bound.items() if value is called.call), None)
     resolver = evaluator.model.resolver
