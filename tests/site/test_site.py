@@ -139,11 +139,12 @@ def test_what_was_run_is_what_its_fixture_states(rule: str) -> None:
 
 
 def test_the_table_of_frameworks_is_what_the_model_says() -> None:
+    assert FRAMEWORKS.keys() - frameworks().frameworks.keys() == {"train-state"}
     for name, seen in frameworks().frameworks.items():
         model = model_of(name)
         assert seen.leaves == "[1.0]", name
         assert (seen.assigning != "None") == FRAMEWORKS[name].frozen, name
         reruns = model.unflatten in (Unflatten.CONSTRUCTOR, Unflatten.POST_INIT) and name != "namedtuple"
         assert (seen.rebuilding == "post") == reruns, name
-        subclasses = {"one opaque leaf": Subclasses.OPAQUE, "[1.0, 3.0]": Subclasses.AUTO}
+        subclasses = {"one opaque leaf": Subclasses.OPAQUE, "[1.0, 3.0]": Subclasses.AUTO, "[]": Subclasses.AUTO}
         assert name == "penzai" or subclasses.get(seen.subclass, Subclasses.FIELDS_IGNORED) is model.subclasses, name

@@ -1,9 +1,10 @@
 """What the programs on rule pages do: one fixture of each rule is run for every framework that is installed here.
 
-    python -m tools.site.executed [RULE-NAME ...]
+    python -m tools.site.executed [RULE-NAME ...] [frameworks]
 
 What they show is stored as `shown.json` beside the fixtures of each rule, so that the site is built without any of the
-frameworks. Without a name, what the table of frameworks says is measured, too, and stored in `frameworks.json`.
+frameworks. Without a name, or for `frameworks`, what the table of frameworks says is measured, too, and stored in
+`frameworks.json`; tjax and treex are measured in environments of their own, which are built below `.envs`.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from typing import Any
 
 import msgspec
 
+from jaxlint.config.versions import normalised
+from jaxlint.pytrees.versions import dotted
 from tests.oracle import cases
 from tests.oracle.cases import Program
-from tests.oracle.frameworks import MAIN
+from tests.oracle.frameworks import FRAMEWORKS, MAIN
 from tools.site.measured import Measured, measured, probes
 
 STORED = Path(__file__).with_name("frameworks.json")
@@ -55,9 +58,10 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 class Frameworks(msgspec.Struct, frozen=True):
-    """What was measured of each framework, and with which versions."""
+    """What was measured of each framework, and with which versions; `elsewhere` has those of other environments."""
 
     versions: dict[str, str]
+    elsewhere: dict[str, dict[str, str]]
     frameworks: dict[str, Measured]
 
 
@@ -109,19 +113,19 @@ def run(programs: Sequence[Program]) -> dict[str, dict[str, Any]]:
     """The outcomes of programs that can be run here, by their ids."""
     from tests.oracle.environments import Runners  # needs more than the site does
 
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
         runners = Runners(root)
         try:
-            jobs = [
-                {
-                    "id": program.id,
-                    "folder": str(program.write(root / "programs")),
-                    "calls": [call.expression for call in program.consequence.calls],
-                }
-                for program in programs
-            ]
-            return runners.run(MAIN, jobs)
+            jobs: dict[str, list[dict[str, Any]]] = {}
+            for program in programs:
+                folder = str(program.write(root / "programs"))
+                calls = [call.expression for call in program.consequence.calls]
+                jobs.setdefault(program.environment, []).append({"id": program.id, "folder": folder, "calls": calls})
+            outcomes: dict[str, dict[str, Any]] = {}
+            for environment, some in jobs.items():
+                outcomes |= runners.run(environment, some)
+            return outcomes
         finally:
             runners.end()
 
@@ -149,13 +153,23 @@ def versions() -> dict[str, str]:
     return found
 
 
+def versions_of(program: Program) -> dict[str, str]:
+    """The versions that matter where a program runs that needs an environment of its own."""
+    package = FRAMEWORKS[program.framework].package
+    return {name: dotted(program.versions[normalised(name)]) for name in ("python", "jax", package)}
+
+
 def main() -> None:
     """Run the programs of the rules that are named, or of all, and store what they show."""
-    if not sys.argv[1:]:
+    named = sys.argv[1:]
+    if not named or "frameworks" in named:
         probed = probes()
+        elsewhere = {one.framework: versions_of(one) for one in probed if one.environment != MAIN}
         outcomes = run(probed)
-        _store(STORED, Frameworks(versions(), {one.framework: measured(outcomes[one.id]) for one in probed}))
-    for rule, seen in run_rules(sys.argv[1:] or sorted({program.rule for program in cases.programs()})).items():
+        found = {one.framework: measured(outcomes[one.id]) for one in probed}
+        _store(STORED, Frameworks(versions(), elsewhere, found))
+    rules = named or sorted({program.rule for program in cases.programs()})
+    for rule, seen in run_rules(rule for rule in rules if rule != "frameworks").items():
         _store(cases.FIXTURES / rule / SHOWN, seen)
 
 

@@ -1,18 +1,24 @@
-"""The table of all frameworks: what their classes do at run time, as measured, and what the model says of them."""
+"""The table of all frameworks: what their classes do at run time, as measured."""
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Mapping
 
 from jaxlint.pytrees.framework import Framework as Model
+from jaxlint.pytrees.framework import LeafOrder
 from jaxlint.pytrees.frameworks import FRAMEWORKS as MODELS
 from tests.oracle.frameworks import FRAMEWORKS, Framework
 from tools.site.executed import frameworks
-from tools.site.measured import Measured
+from tools.site.measured import Measured, marks_static
 from tools.site.rule_pages import spelled
 
-_SUBCLASSES = {"one opaque leaf": "no pytree: one opaque leaf", "[1.0, 3.0]": "a pytree with the new field"}
-_SUBCLASSES |= {"[1.0]": "a pytree; the new annotation is no leaf"}
+_SUBCLASSES = {
+    "one opaque leaf": "no pytree: one opaque leaf",
+    "[1.0, 3.0]": "a pytree with `y`",
+    "[1.0]": "a pytree without `y`",
+    "[]": "a pytree without any leaf",
+}
+_METHODS = {"method": "a.replace", "_replace": "a._replace"}
 #: The frameworks whose classes are modelled by the same declaration as another spelling of them.
 _TITLES = {
     "flax-dataclass": "flax.struct.dataclass",
@@ -24,12 +30,14 @@ _TITLES = {
     "chex": "chex.dataclass",
     "chex-frozen": "chex.dataclass",
     "equinox": "equinox.Module",
+    "tjax": "tjax.dataclasses.dataclass",
     "simple-pytree": "simple_pytree.Pytree",
     "simple-pytree-mutable": "simple_pytree.Pytree",
     "penzai": "penzai.pz.Struct",
     "nnx": "flax.nnx.Pytree",
     "mjx": "mujoco.mjx PyTreeNode",
     "namedtuple": "typing.NamedTuple",
+    "treex": "treex.Module",
 }
 
 
@@ -39,10 +47,11 @@ def model_of(framework: str) -> Model:
 
 
 def framework_page() -> str:
-    """The page with both tables."""
+    """The page with the table."""
     measured = frameworks()
-    versions = ", ".join(f"{name} {version}" for name, version in measured.versions.items())
-    rows = [_measured(FRAMEWORKS[name], one) for name, one in measured.frameworks.items()]
+    rows = [_row(FRAMEWORKS[name], one) for name, one in measured.frameworks.items()]
+    others = "; ".join(f"{spelled(name)} with {_listed(known)}" for name, known in measured.elsewhere.items())
+    sorted_ones = ", ".join(one.title for one in MODELS if one.is_pytree and one.leaf_order is LeafOrder.ALPHABETICAL)
     return "\n".join(
         [
             "---",
@@ -50,49 +59,66 @@ def framework_page() -> str:
             "  - toc",
             "---",
             "",
-            "# All frameworks: two tables",
-            "",
-            "A class with an array `x`, a static number `n` where there are static fields, and a `__post_init__` was",
-            "declared, assigned to, rebuilt, replaced and inherited from in each framework:",
-            f"{versions.capitalize()}. The first table is what was measured; the second is how fields are marked.",
-            "tjax and treex need other versions of Python and jax, so that they are in the second table alone.",
-            "",
-            "## What was measured",
+            "# All frameworks in one table",
             "",
             '<div class="wide" markdown>',
             "",
-            "| framework | declared by | `a.x = ...` | rebuilding runs | an updated copy"
-            " | a subclass without a decorator is |",
+            "| framework and declaration | marks a static field | frozen | rebuilding runs | an updated copy"
+            " | a subclass with a field `y` is |",
             "|---|---|---|---|---|---|",
             *rows,
             "",
             "</div>",
             "",
+            "A class with an array `x`, a static number `n` where there are static fields, and a `__post_init__` was",
+            "declared, assigned to, rebuilt, replaced and inherited from without a decorator. What is *frozen* raised",
+            "FrozenInstanceError, or what is named, when a field was assigned to. All of it was measured:",
+            f"with {_listed(measured.versions)}; {others}.",
+            "",
             "*Rebuilding* is what `jit`, `grad`, `vmap`, `scan` and `jax.tree.map` do with each instance that crosses",
             "them. Where it runs `__post_init__`, validation and conversion there see tracers and placeholders",
             "([validation-in-init](rules/validation-in-init.md), [conversion-in-init](rules/conversion-in-init.md)).",
             "",
-            "## Which fields are static",
+            "In mjx the annotation decides: a field is a leaf if its annotation has `jax.Array` in it. A class that",
+            "is registered by hand (`register_pytree_node_class`) is what its `tree_flatten` and `tree_unflatten` say,",
+            "and one with `register_static` has no leaves.",
             "",
-            "| framework | what marks a static field | leaves are in the order of |",
-            "|---|---|---|",
-            *(_modelled(model) for model in MODELS if model.is_pytree),
-            "",
-            "This table is the model that jaxlint checks with. `tests/pytrees/test_model_against_runtime.py` generates",
-            "class declarations and compares the model with the real libraries.",
+            f"The leaves of these come in alphabetical order: {sorted_ones}. Those of all others come in the order of",
+            "their declaration. `tests/pytrees/test_model_against_runtime.py` generates declarations, and compares",
+            "what jaxlint knows of all this with the real libraries.",
             "",
         ]
     )
 
 
-def _measured(framework: Framework, one: Measured) -> str:
+def _listed(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{'Python' if name == 'python' else name} {version}" for name, version in versions.items())
+
+
+def _row(framework: Framework, one: Measured) -> str:
     lines = [line.format(data='"x"', meta='"n"') for line in framework.decorators] + [_base(framework)]
-    declared = "<br>".join(f"`{line}`" for line in lines if line)
-    assigning = "allowed" if one.assigning == "None" else f"`{one.assigning}`"
-    rebuilding = "`__post_init__`" if one.rebuilding == "post" else "no code of the class"
-    subclass = _SUBCLASSES.get(one.subclass, f"`{one.subclass}`")
-    cells = (spelled(framework.id), declared, assigning, rebuilding, _replacing(framework), subclass)
+    declared = "<br>".join([spelled(framework.id), *(f"`{_short(line)}`" for line in lines if line)])
+    raised = one.assigning.partition(":")[0]
+    frozen = {"None": "no", "FrozenInstanceError": "yes"}.get(raised, f"yes (`{raised}`)")
+    rebuilding = "`__post_init__`" if one.rebuilding == "post" else "no code"
+    subclass = _SUBCLASSES.get(one.subclass, f"`{one.subclass.partition(':')[0]}`")
+    cells = (declared, _static(framework), frozen, rebuilding, _replacing(framework), subclass)
     return f"| {' | '.join(cells)} |"
+
+
+def _static(framework: Framework) -> str:
+    line = marks_static(framework.id)
+    if "meta_fields" in line:
+        return '`meta_fields=["n"]`'
+    if framework.style == "mjx":
+        return "no `jax.Array` in it"
+    marker = line.partition(" = ")[2] or line.partition(": ")[2]
+    return f"`{_short(marker)}`" if marker else "nothing does"
+
+
+def _short(code: str) -> str:
+    """Code as it is written where names are imported from jax and dataclasses."""
+    return code.replace("jax.tree_util.", "").replace("dataclasses.", "")
 
 
 def _base(framework: Framework) -> str:
@@ -101,20 +127,4 @@ def _base(framework: Framework) -> str:
 
 
 def _replacing(framework: Framework) -> str:
-    spelling = {"method": "a.replace(x=...)", "_replace": "a._replace(x=...)"}
-    return f"`{spelling.get(framework.replace, f'{framework.replace}(a, x=...)')}`"
-
-
-def _modelled(model: Model) -> str:
-    static = f"`{model.static_spelling}`" if model.static_spelling else "no static fields"
-    if model.static_spelling and not _is_code(model.static_spelling):
-        static = model.static_spelling
-    return f"| {model.title} | {static} | {model.leaf_order.value} |"
-
-
-def _is_code(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True
+    return f"`{_METHODS.get(framework.replace, framework.replace)}`"

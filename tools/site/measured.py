@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tests.oracle.cases import Case, Program
-from tests.oracle.frameworks import FRAMEWORKS, MAIN, Framework
+from tests.oracle.frameworks import FRAMEWORKS, Framework
 
 #: What the probe prints, in this order.
 _PROBE = '''"""Says what becomes of a class."""
@@ -37,9 +37,9 @@ def said(do):
 
 
 a = A(x=jnp.float32(1){given})
-own = [float(leaf) for leaf in jax.tree.leaves(a)]
+own = [float(leaf) for leaf in jax.tree_util.tree_leaves(a)]
 calls.clear()
-jax.tree.unflatten(jax.tree.structure(a), jax.tree.leaves(a))
+jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(a), jax.tree_util.tree_leaves(a))
 rebuilding = ", ".join(calls) or "nothing"
 print("leaves:", own)
 print("rebuilding runs:", rebuilding)
@@ -56,8 +56,8 @@ def subclass():
         b = B(x=jnp.float32(1), y=jnp.float32(3){given})
     except (TypeError, ValueError):  # `y` is no field
         b = B(x=jnp.float32(1){given})
-    leaves = jax.tree.leaves(b)
-    return "one opaque leaf" if leaves[0] is b else [float(leaf) for leaf in leaves]
+    leaves = jax.tree_util.tree_leaves(b)
+    return "one opaque leaf" if leaves and leaves[0] is b else [float(leaf) for leaf in leaves]
 
 
 print("subclass:", said(subclass))
@@ -77,12 +77,22 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 def probes() -> list[Program]:
-    """The probe for each framework that is installed here."""
-    return [
-        Program(_case(one), one.id)
-        for one in FRAMEWORKS.values()
-        if one.environment == MAIN and one.id != "train-state" and not Program(_case(one), one.id).missing
-    ]
+    """The probe for each framework; those that the newest Python does not have run in environments of their own."""
+    found = [probe(name) for name in FRAMEWORKS if name != "train-state"]
+    return [one for one in found if not one.missing]
+
+
+def probe(framework: str) -> Program:
+    """The probe for one framework."""
+    return Program(_case(FRAMEWORKS[framework]), framework)
+
+
+def marks_static(framework: str) -> str:
+    """The line of the probe that declares a static field, or that names it in the decorator; empty if there is none."""
+    text = probe(framework).files["main.py"]
+    lines = [line.strip() for line in text[: text.index("def said")].splitlines()]
+    named = [line for line in lines if "meta_fields" in line]
+    return next(iter([*named, *(line for line in lines if line.startswith("n: "))]), "")
 
 
 def measured(outcome: Mapping[str, Any]) -> Measured:
