@@ -51,8 +51,8 @@ class AliasedContainer(BodyRule):
     """
     ## What it does
 
-    Finds a list, dict, set or numpy array that is changed in place in an updated copy of a state, where the original
-    is still used afterwards, in the same function or in one that gives it to this.
+    Finds changes in place of what a state and its updated copy share: of a list, dict, set or numpy array, where the
+    original is still used afterwards, in the same function or in one that gives it to this.
 
     ## Why is this bad?
 

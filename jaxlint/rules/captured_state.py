@@ -79,10 +79,10 @@ class CapturedState(BodyRule):
     """
     ## What it does
 
-    Finds functions that are compiled and read a state from around them which is bound anew between two calls, or are
-    compiled with such a state in a `functools.partial`; functions that are differentiated with respect to a parameter
-    that they do not read: they take the same thing, or what was computed from it, from around them; and functions of
-    loops that do not read their carry, but update the state with which the loop begins.
+    Finds compiled functions that read a state that is bound anew around them: between two calls, also where a
+    `functools.partial` holds it; functions that are differentiated with respect to a parameter that they do not read:
+    they take the same thing, or what was computed from it, from around them; and functions of loops that do not read
+    their carry, but update the state with which the loop begins.
 
     ## Why is this bad?
 

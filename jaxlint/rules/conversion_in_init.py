@@ -31,8 +31,8 @@ class ConversionInInit(BodyRule):
     """
     ## What it does
 
-    Finds conversions of leaves (`jnp.asarray`, `.astype`, `float`, `np.asarray`, …) in an `__init__` or `__post_init__`
-    that jax runs again whenever it rebuilds an instance.
+    Finds conversions of leaves (`jnp.asarray`, `.astype`, `float`, `np.asarray`, …) in a constructor that jax runs
+    again: in an `__init__` or `__post_init__` with which it rebuilds instances.
 
     ## Why is this bad?
 

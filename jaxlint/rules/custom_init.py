@@ -21,8 +21,7 @@ class CustomInit(ClassRule):
     """
     ## What it does
 
-    Finds classes with an `__init__` of their own that cannot be called with the fields of the class, though that is
-    how jax rebuilds their instances.
+    Finds classes whose `__init__` cannot be called with their fields, though that is how jax rebuilds their instances.
 
     ## Why is this bad?
 

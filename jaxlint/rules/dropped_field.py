@@ -40,8 +40,8 @@ class DroppedField(EventRule, BodyRule):
     """
     ## What it does
 
-    Finds values that are put into a field which is no part of the pytree: one of `drop_fields`, one with `init=False`
-    that neither list of `register_dataclass` names, or one with `init=False` in jax_dataclasses and tjax.
+    Finds values that are put into a field outside of the pytree: one of `drop_fields`, one with `init=False` that
+    neither list of `register_dataclass` names, or one with `init=False` in jax_dataclasses and tjax.
 
     ## Why is this bad?
 

@@ -22,8 +22,7 @@ class EnforcedAnnotations(ClassRule):
     """
     ## What it does
 
-    Finds classes with jax_dataclasses' `EnforcedAnnotationsMixin` whose own `__post_init__` does not call that of the
-    mixin.
+    Finds classes with jax_dataclasses' `EnforcedAnnotationsMixin` whose own `__post_init__` does not call the mixin's.
 
     ## Why is this bad?
 

@@ -66,9 +66,9 @@ class FreshStaticObject(BodyRule, ClassRule):
     """
     ## What it does
 
-    Finds lambdas, partials, optimizers, compiled functions and nans that are made anew for a static field, in each turn
-    of a loop or comprehension whose instances go into a compiled function, and static fields whose default is another
-    one for each instance.
+    Finds static fields that are given a new object each time: lambdas, partials, optimizers, compiled functions and
+    nans in each turn of a loop or comprehension whose instances go into a compiled function, and defaults that are
+    another one for each instance.
 
     ## Why is this bad?
 

@@ -43,8 +43,8 @@ class GradOverInt(EventRule, BodyRule):
     """
     ## What it does
 
-    Finds `jax.grad`, `jax.value_and_grad` and kin with respect to a state that has an integer, a boolean or a PRNG key
-    as a leaf: a step counter, a flag, a `TrainState` as a whole.
+    Finds `jax.grad`, `jax.value_and_grad` and kin over a state that has an integer, a boolean or a PRNG key as a leaf:
+    a step counter, a flag, a `TrainState` as a whole.
 
     ## Why is this bad?
 

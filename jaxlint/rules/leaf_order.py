@@ -23,8 +23,7 @@ class LeafOrder(NodeRule):
     """
     ## What it does
 
-    Finds leaves of an instance that are taken by their position as if they stood in the order of the fields, where they
-    are sorted by name.
+    Finds leaves that are taken by their position in the order of fields, where they are sorted by name.
 
     ## Why is this bad?
 

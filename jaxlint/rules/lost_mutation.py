@@ -52,7 +52,8 @@ class LostMutation(BodyRule):
     """
     ## What it does
 
-    Finds transformed functions that change `self`, an argument or a dict inside of it in place and do not return it.
+    Finds transformed functions that lose a change in place: of `self`, of an argument or of a dict inside of it, which
+    they do not return.
 
     A function inside of them may be the one that does so.
 

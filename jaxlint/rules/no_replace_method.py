@@ -25,8 +25,8 @@ class NoReplaceMethod(EventRule):
     """
     ## What it does
 
-    Finds `.replace(…)` and `._replace(…)` on instances of a class that has no such method, and `dataclasses.replace`
-    on instances that are no dataclasses.
+    Finds `.replace(…)` and `._replace(…)` on instances whose class has no such method, and `dataclasses.replace` on
+    instances that are no dataclasses.
 
     ## Why is this bad?
 

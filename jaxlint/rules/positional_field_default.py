@@ -33,7 +33,7 @@ class PositionalFieldDefault(ClassRule):
     """
     ## What it does
 
-    Finds field functions whose first positional argument is meant as the default of the field, but is something else.
+    Finds field functions whose first positional argument is meant as the default, but is something else.
 
     ## Why is this bad?
 

@@ -61,9 +61,9 @@ class ReboundSelf(NodeRule):
     """
     ## What it does
 
-    Finds methods that rebind `self` to an updated copy and do nothing with it; functions that do so with a parameter,
-    and loops with what they loop over (`for s in states: s = s.replace(...)`); and constructors that put the new value
-    of a field into a local variable of the same name, or methods that do so and leave it out of the copy they return.
+    Finds methods that rebind `self` to an updated copy and drop it; functions that do so with a parameter, and loops
+    with what they loop over (`for s in states: s = s.replace(...)`); and constructors that put the new value of a field
+    into a local variable of the same name, or methods that do so and leave it out of the copy they return.
 
     ## Why is this bad?
 

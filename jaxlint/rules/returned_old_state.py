@@ -57,10 +57,10 @@ class ReturnedOldState(BodyRule):
     """
     ## What it does
 
-    Finds functions that put an updated copy of a state into a variable that nobody reads, or nothing but the next
-    update of it, and return the original, or another state of the class that is older, or go on with the original in a
-    loop or an attribute; and functions that update a state but drop the optimizer state that `optax`'s `update`
-    returned for it.
+    Finds functions that return the original of a state that they updated: nobody reads the variable with the copy, or
+    nothing but the next update of it does, and they return the original, or another state of the class that is older,
+    or go on with the original in a loop or an attribute; and functions that update a state but drop the optimizer state
+    that `optax`'s `update` returned for it.
 
     ## Why is this bad?
 

@@ -35,7 +35,7 @@ class SelectOnState(NodeRule):
     """
     ## What it does
 
-    Finds `jnp.where`, `lax.select`, `jnp.stack` and `jnp.concatenate` that are given whole instances of pytree classes.
+    Finds `jnp.where`, `lax.select`, `jnp.stack` and `jnp.concatenate` of whole instances of pytree classes.
 
     ## Why is this bad?
 

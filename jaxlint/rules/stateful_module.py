@@ -41,8 +41,9 @@ class StatefulModule(NodeRule):
     """
     ## What it does
 
-    Finds flax.nnx and treex modules whose own state (running statistics, random streams, variables, counters) a
-    transformed function (by `jax.jit`, `jax.grad`, `jax.vmap` or `lax.scan`) changes and does not return.
+    Finds flax.nnx and treex modules that lose a change of their state: a transformed function (by `jax.jit`,
+    `jax.grad`, `jax.vmap` or `lax.scan`) changes it (running statistics, random streams, variables, counters) and does
+    not return it.
 
     ## Why is this bad?
 

@@ -57,8 +57,8 @@ class StaticMismatch(BodyRule):
     """
     ## What it does
 
-    Finds instances that are made with different values of a static field and then meet: in one `jax.tree.map`, in a
-    list whose items are stacked, or as the results of the branches of `lax.cond` and `lax.switch`.
+    Finds instances that meet with different values of a static field: in one `jax.tree.map`, in a list whose items are
+    stacked, or as the results of the branches of `lax.cond` and `lax.switch`.
 
     ## Why is this bad?
 

@@ -26,10 +26,10 @@ class StaticSelf(ClassRule, EventRule):
     """
     ## What it does
 
-    Finds methods that are compiled with `self` as a static argument (`static_argnums=0`, `static_argnames="self"`)
-    where that cannot work: in a class whose instances cannot be hashed, because they hold arrays or compare by value;
-    and in a class that changes an attribute later which the compiled method reads, or of which other code sets such an
-    attribute between two calls.
+    Finds compiled methods whose static argument is `self` (`static_argnums=0`, `static_argnames="self"`) where that
+    cannot work: in a class whose instances cannot be hashed, because they hold arrays or compare by value; and in a
+    class that changes an attribute later which the compiled method reads, or of which other code sets such an attribute
+    between two calls.
 
     ## Why is this bad?
 

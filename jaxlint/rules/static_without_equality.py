@@ -16,7 +16,7 @@ class StaticWithoutEquality(ClassRule):
     """
     ## What it does
 
-    Finds static fields whose type is a class that does not say when two of its instances are equal.
+    Finds static fields whose class does not say when instances are equal.
 
     ## Why is this bad?
 

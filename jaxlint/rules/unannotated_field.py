@@ -54,8 +54,8 @@ class UnannotatedField(ClassRule, EventRule):
     """
     ## What it does
 
-    Finds names in the body of a pytree dataclass that are meant as fields and have no annotation: arrays, calls of
-    field functions, and values that the same file passes to the constructor or assigns on an instance.
+    Finds names in a pytree dataclass that lack an annotation: arrays, calls of field functions, and values that the
+    same file passes to the constructor or assigns on an instance.
 
     ## Why is this bad?
 

@@ -27,8 +27,8 @@ class UndecoratedSubclass(ClassRule):
     """
     ## What it does
 
-    Finds classes that inherit from a pytree class which is registered by a decorator (or a call), and that are not
-    registered themselves.
+    Finds subclasses of a pytree class that are not registered themselves: its decorator (or a call) registers that
+    class alone.
 
     ## Why is this bad?
 

@@ -42,8 +42,8 @@ class UnhashableStaticArgument(EventRule, BodyRule):
     """
     ## What it does
 
-    Finds calls of a jitted function that pass something unhashable for a static argument: a list, a dict, a set, an
-    array, a pytree that holds arrays, an instance of a dataclass that is not frozen.
+    Finds calls of a jitted function with something unhashable for a static argument: a list, a dict, a set, an array, a
+    pytree that holds arrays, an instance of a dataclass that is not frozen.
 
     ## Why is this bad?
 

@@ -41,8 +41,8 @@ class UninitialisedField(ClassRule, BodyRule):
     """
     ## What it does
 
-    Finds fields of equinox modules and penzai structs that a handwritten `__init__` does not set: at all, on one branch
-    of an `if`, because it does not call that of the base class, or because a subclass has fields that the inherited
+    Finds fields of equinox and penzai classes that a handwritten `__init__` leaves unset: at all, on one branch of an
+    `if`, because it does not call that of the base class, or because a subclass has fields that the inherited
     `__init__` does not know; also attributes of equinox modules that it sets though they are no fields.
 
     ## Why is this bad?

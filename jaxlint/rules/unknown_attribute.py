@@ -39,7 +39,7 @@ class UnknownAttribute(NodeRule):
     """
     ## What it does
 
-    Finds attributes that are read of an instance and that its class certainly does not have.
+    Finds attributes that are read of an instance whose class certainly lacks them.
 
     ## Why is this bad?
 

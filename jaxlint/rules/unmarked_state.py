@@ -49,8 +49,8 @@ class UnmarkedState(ClassRule):
     """
     ## What it does
 
-    Finds lists, tuples and dicts of modules, variables or arrays that an nnx module assigns to an attribute as they
-    are, and those that a method puts modules or variables into later.
+    Finds lists, tuples and dicts that an nnx module keeps as they are: those of modules, variables or arrays that it
+    assigns to an attribute, and those that a method puts modules or variables into later.
 
     ## Why is this bad?
 

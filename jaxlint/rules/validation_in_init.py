@@ -33,9 +33,9 @@ class ValidationInInit(BodyRule):
     """
     ## What it does
 
-    Finds checks of leaves (their shape, dtype, length, type or value) in an `__init__` or `__post_init__` that jax runs
-    again whenever it rebuilds an instance: tests and assertions, also through a property or a function, and
-    `rows, columns = x.shape`, which asks for two axes.
+    Finds checks of leaves (their shape, dtype, length, type or value) in a constructor that jax runs again, an
+    `__init__` or `__post_init__` with which it rebuilds instances: tests and assertions, also through a property or a
+    function, and `rows, columns = x.shape`, which asks for two axes.
 
     ## Why is this bad?
 

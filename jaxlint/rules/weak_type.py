@@ -28,8 +28,8 @@ class WeakType(NodeRule):
     """
     ## What it does
 
-    Finds leaves whose default is a Python number and that a compiled function replaces by an array of fixed type, or by
-    its sum with one.
+    Finds leaves that begin as a Python number and become an array: their default is the number, and a compiled function
+    replaces it by an array of fixed type, or by its sum with one.
 
     ## Why is this bad?
 

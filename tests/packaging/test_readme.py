@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from jaxlint.rules import all_rules
 from tests import forked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +42,14 @@ def test_first_example(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == shown
     assert (done.returncode, done.stderr) == (1, "")
     assert sum(line.startswith(f"{command['file']}:") for line in shown) >= 2
+
+
+def test_it_is_short() -> None:
+    """A page, and of each rule some ten words; a piece of code counts as one."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 200
+    said = {rule.code: re.sub(r"`[^`]*`", "code", rule.in_short()).split() for rule in all_rules()}
+    assert {code: " ".join(words) for code, words in said.items() if len(words) > 12} == {}
 
 
 def test_the_configuration_works_as_printed(tmp_path: Path) -> None:

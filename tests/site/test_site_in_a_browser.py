@@ -131,6 +131,15 @@ def test_a_printed_line_is_not_broken_on_a_phone(chromium_browser: Any, address:
     page.close()
 
 
+def test_the_table_of_frameworks_fits_a_screen(chromium_browser: Any, address: str, wrong: list[str]) -> None:
+    page = opened(chromium_browser, address, wrong)
+    page.goto(f"{address}frameworks/")
+    table = page.locator(".wide .md-typeset__scrollwrap")
+    assert table.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    picture(page, "frameworks")
+    page.close()
+
+
 TRACEBACK = """Traceback (most recent call last):
   File "/home/me/train.py", line 12, in <module>
     class State:
