@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -16,14 +17,16 @@ from jaxlint.finding import DOCS_URL
 from jaxlint.pytrees.framework import Subclasses, Unflatten
 from jaxlint.pytrees.versions import version
 from jaxlint.rules import all_rules
+from tests.fixes.test_fixed_fixtures import shown as still_shown
 from tests.oracle import cases
-from tests.oracle.frameworks import FRAMEWORKS
+from tests.oracle.environments import Runners
+from tests.oracle.frameworks import FRAMEWORKS, MAIN
 from tests.rules.test_fixtures_run import readings
 from tools.site.__main__ import REPOSITORY, ROOT
 from tools.site.errors_page import errors
-from tools.site.executed import frameworks, shown_of
+from tools.site.executed import chosen, frameworks, shown_of
 from tools.site.framework_page import model_of
-from tools.site.rule_pages import rule_page, spelled
+from tools.site.rule_pages import mended, rule_page, spelled
 
 
 class Page(HTMLParser):
@@ -102,7 +105,7 @@ def test_an_error_can_be_read_alone() -> None:
 
 def test_a_page_shows_what_is_wrong_and_how_to_write_it_before_all_else() -> None:
     for rule in all_rules():
-        headings = re.findall("^## (.*)$", rule_page(rule, [], has_pictures=False), re.MULTILINE)
+        headings = re.findall("^## (.*)$", rule_page(rule, [], has_pictures=False, mend=lambda _: None), re.MULTILINE)
         wanted = [one for one in ("What it does", "Example", "Use instead") if one in headings]
         assert headings[: len(wanted)] == wanted, rule.name
         assert {"Why is this bad?", "What it does"} <= {*headings}
@@ -136,6 +139,29 @@ def test_what_was_run_is_what_its_fixture_states(rule: str) -> None:
         if text is not None and raises is not None and not text.endswith("..."):
             stated = readings(raises, recorded_with)
             assert any(re.search(one.text, text, re.DOTALL) for one in stated), program.id
+
+
+@pytest.mark.comparisons
+def test_what_a_page_shows_as_mended_runs(is_thorough: bool, runners: Runners, tmp_path: Path) -> None:
+    """In one framework of each rule, another one from rule to rule; with `--thorough`, in all."""
+    known = {}
+    for rule in all_rules():
+        shown = shown_of(rule.name)
+        some = [] if shown is None else chosen(rule.name, shown.case)
+        first = zlib.crc32(rule.code.encode()) % len(some) if some else 0
+        known |= {program.id: program for program in (some if is_thorough else some[first : first + 1])}
+    texts = {id_: mended(program) for id_, program in known.items() if not program.missing}
+    jobs = []
+    for id_, text in texts.items():
+        if text is not None and known[id_].rule != "unused-suppression":  # what a comment hid for good reason goes on
+            folder = tmp_path / id_
+            folder.mkdir(parents=True)
+            (folder / "main.py").write_text(text, encoding="utf-8")
+            calls = [call.expression for call in known[id_].consequence.calls]
+            jobs.append({"id": id_, "folder": str(folder), "calls": calls})
+    assert len(jobs) > len(known) / 2
+    wrong = {id_: still_shown(known[id_], outcome) for id_, outcome in runners.run(MAIN, jobs).items()}
+    assert {id_: said for id_, said in wrong.items() if said} == {}
 
 
 def test_the_table_of_frameworks_is_what_the_model_says() -> None:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import re
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from msgspec import structs
 
 from jaxlint.config.configuration import Configuration
+from jaxlint.config.settings import Settings
+from jaxlint.config.versions import normalised
 from jaxlint.errors import UserError
+from jaxlint.finding import Confidence
+from jaxlint.fixes.running import fix_source
 from jaxlint.linter.draw import Target, draw
+from jaxlint.pytrees.versions import version
 from jaxlint.report import drawer
 from jaxlint.report.drawing import Drawing
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import Rule
 from tests.oracle.cases import HEADER, MARK, Program
+from tests.oracle.versions import target_versions
 from tools.ecosystem.ledger import read_ledger
 from tools.site.executed import chosen, shown_of
 
@@ -65,7 +72,7 @@ def rule_pages() -> dict[str, str]:
     files = {"index.md": index_page()}
     for rule in all_rules():
         pictures = pytree_pictures(rule)
-        files[f"{rule.name}.md"] = rule_page(rule, verdicts.get(rule.code, []), bool(pictures))
+        files[f"{rule.name}.md"] = rule_page(rule, verdicts.get(rule.code, []), bool(pictures), mended)
         files |= {f"{rule.name}-{state}.svg": picture for state, picture in pictures.items()}
     return files
 
@@ -91,8 +98,10 @@ def index_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def rule_page(rule: type[Rule], verdicts: Sequence[tuple[str, str]], has_pictures: bool) -> str:
-    """The page of one rule."""
+def rule_page(
+    rule: type[Rule], verdicts: Sequence[tuple[str, str]], has_pictures: bool, mend: Callable[[Program], str | None]
+) -> str:
+    """The page of one rule; `mend` says what jaxlint's fixes make of a program."""
     parts = [f"# {rule.name} ({rule.code})", _facts(rule)]
     sections = dict(_sections(rule))
     parts += [f"## {heading}\n\n{sections.pop(heading)}" for heading in _FIRST if heading in sections]
@@ -102,7 +111,7 @@ def rule_page(rule: type[Rule], verdicts: Sequence[tuple[str, str]], has_picture
         if heading in sections:
             parts.append(f"## {heading}\n\n{sections[heading]}")
         if heading == "What you will see":
-            parts += _seen(rule)
+            parts += _seen(rule, mend)
     parts.append(_wild(rule, verdicts))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -124,12 +133,12 @@ def _sections(rule: type[Rule]) -> Iterator[tuple[str, str]]:
 # -- what was run ---------------------------------------------------------------------------
 
 
-def _seen(rule: type[Rule]) -> Iterator[str]:
-    """What the fixture of a rule shows in each framework, and the programs themselves."""
+def _seen(rule: type[Rule], mend: Callable[[Program], str | None]) -> Iterator[str]:
+    """What the fixture of a rule shows in each framework, and the programs themselves, before and after their fix."""
     shown = shown_of(rule.name)
     if shown is None or not shown.frameworks:
         return
-    programs = {program.framework: program for program in chosen(rule.name, shown.case)}
+    programs = {one.framework: one for one in chosen(rule.name, shown.case) if one.framework in shown.frameworks}
     together: defaultdict[str, list[str]] = defaultdict(list)
     for framework, text in shown.frameworks.items():
         together[text].append(framework)
@@ -137,8 +146,8 @@ def _seen(rule: type[Rule]) -> Iterator[str]:
     yield f"### Seen in each framework\n\nThe program below was run with {versions}."
     for text, frameworks in together.items():
         yield f"{', '.join(map(spelled, frameworks))}:\n\n```text\n{text}\n```"
-    tabs = [_tab(framework, program) for framework, program in programs.items() if framework in shown.frameworks]
-    yield '??? example "The program, as each framework spells it"\n\n' + textwrap.indent("\n\n".join(tabs), "    ")
+    yield "### The program, as each framework spells it"
+    yield "\n\n".join(_tab(program, mend(program)) for program in programs.values())
 
 
 def spelled(framework: str) -> str:
@@ -146,14 +155,34 @@ def spelled(framework: str) -> str:
     return _SPELLED[framework]
 
 
-def _tab(framework: str, program: Program) -> str:
-    return f'=== "{spelled(framework)}"\n\n' + textwrap.indent(f"```python\n{program_text(program)}```", "    ")
+def _tab(program: Program, after: str | None) -> str:
+    text = f"```python\n{program_text(program)}```"
+    if after is not None:
+        before = program_text(program, marked=False).splitlines()
+        rows = list(difflib.unified_diff(before, after.splitlines(), n=1, lineterm=""))[2:]
+        changed = "\n".join(row if not row.startswith("@@") else "" for row in rows).strip("\n")
+        text += f"\n\nMended by `jaxlint check --fix --unsafe-fixes`:\n\n```diff\n{changed}\n```"
+    return f'=== "{spelled(program.framework)}"\n\n' + textwrap.indent(text, "    ")
 
 
-def program_text(program: Program) -> str:
-    """A fixture as it is run, without its header; the lines that are reported say so."""
+def mended(program: Program) -> str | None:
+    """What jaxlint's fixes make of a program that a page shows; None if they leave something that is found."""
+    shown = shown_of(program.rule)
+    known = {} if shown is None else {normalised(name): version(text) for name, text in shown.versions.items()}
+    settings = Settings(
+        select=tuple(rule.code for rule in all_rules() if rule.enabled or rule.name == program.rule),
+        min_confidence=Confidence.LOW if program.confidence == "low" else Confidence.MEDIUM,
+        target_versions=target_versions(known),
+    )
+    before = program_text(program, marked=False)
+    after, left = fix_source(before, "main.py", settings, unsafe=True)
+    return None if left or after == before else after
+
+
+def program_text(program: Program, marked: bool = True) -> str:
+    """A fixture as it is run, without its header; `marked`, the lines that are reported say so."""
     rows = [row for row in program.files["main.py"].splitlines() if not HEADER.match(row)]
-    text = "\n".join(MARK.sub(_mark, row).rstrip() for row in rows).strip()
+    text = "\n".join(MARK.sub(_mark if marked else "", row).rstrip() for row in rows).strip()
     return re.sub(r"\n{4,}", "\n\n\n", text) + "\n"
 
 
