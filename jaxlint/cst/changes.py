@@ -210,13 +210,16 @@ class TakeResult(msgspec.Struct, frozen=True):
     """If the name `at` is that of a function whose call stands alone, an argument is bound to what that returns.
 
     The argument is the one for `parameter`, which is that at a `position`; what is called on, if that is -1. It is a
-    variable, or one of the `attributes` of one. Other calls, and names of other things, stay as they are.
+    variable, or one of the `attributes` of one. Names of other things stay as they are; those of methods stand behind
+    a dot, and what is called on has the last name of one of the `owners`. There is no fix where the function is handed
+    on, or its result is used.
     """
 
     at: object
     parameter: str
     position: int
     attributes: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
 
 
 class ReturnAlso(msgspec.Struct, frozen=True):
@@ -238,6 +241,7 @@ class TakeAlso(msgspec.Struct, frozen=True):
     parameter: str
     position: int
     attributes: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
 
 
 class Remove(msgspec.Struct, frozen=True):

@@ -8,10 +8,16 @@ import libcst as cst
 
 from jaxlint.cst.changes import ReturnAlso, ReturnLast, TakeAlso, TakeResult
 from jaxlint.cst.declaring import declared_at
+from jaxlint.cst.names import called_name, is_label
 from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, assignment, in_brackets, rewriters
 from jaxlint.cst.trees import Tree
 from jaxlint.cst.wanted import is_wanted, parameters
 
+#: What hands on what stands in it.
+_HANDING = (
+    *(cst.Arg, cst.Element, cst.DictElement, cst.Assign, cst.AnnAssign, cst.Return, cst.Yield, cst.NamedExpr),
+    *(cst.IfExp, cst.BooleanOperation, cst.Lambda, cst.Param),
+)
 #: What may be assigned: names, attributes, items.
 _TARGET = re.compile(r"\w+(\.\w+|\[[^\[\]]*\])*")
 
@@ -94,14 +100,12 @@ def _take_result(change: TakeResult, tree: Tree, locate: Locate) -> dict[cst.CST
     name = tree.node_at(locate(change.at), cst.Name)
     if name is None:
         return {}  # in a comment, or a string
-    called: cst.CSTNode = next(tree.around(name))
-    func = called if isinstance(called, cst.Attribute) and called.attr is name else name
-    call = next(tree.around(func))
-    if not isinstance(call, cst.Call) or call.func is not func:
+    call = _own_call(name, change, tree)
+    if call is None:
         return {}
     statement = next(tree.around(call))
     if not isinstance(statement, cst.Expr):
-        return {}
+        raise CannotChange("what it returns is used already")
     taken = _argument(call, change)
     target = tree.module.code_for_node(taken) if taken is not None else ""
     if re.fullmatch(r"[\w.]+", target) is None or not _may_be_bound(target, change, statement, tree):
@@ -114,6 +118,34 @@ def _take_result(change: TakeResult, tree: Tree, locate: Locate) -> dict[cst.CST
     return {statement: assigned}
 
 
+def _own_call(name: cst.Name, change: TakeResult | TakeAlso, tree: Tree) -> cst.Call | None:
+    """The call of a function that is named; None if the name is that of something else.
+
+    Raises `CannotChange` if the function is handed on to what may call it.
+    """
+    around = next(tree.around(name))
+    is_attribute = isinstance(around, cst.Attribute) and around.attr is name
+    if is_attribute != bool(change.owners) or is_label(name, tree) != is_attribute:
+        return None
+    func = around if is_attribute else name
+    user = next(tree.around(func))
+    if isinstance(user, cst.Call) and user.func is func:
+        if isinstance(around, cst.Attribute) and is_attribute and not _is_known(around.value, change):
+            raise CannotChange("nobody knows what it is called on")
+        return user
+    if isinstance(user, _HANDING) or (not is_attribute and isinstance(user, cst.Decorator)):
+        raise CannotChange("the function is handed on")
+    return None
+
+
+def _is_known(value: cst.BaseExpression, change: TakeResult | TakeAlso) -> bool:
+    """Whether a method is called on what certainly has it, by its name."""
+    if isinstance(value, cst.Call):
+        return called_name(value) == "super" or f"{called_name(value)}()" in change.owners
+    last = value.attr if isinstance(value, cst.Attribute) else value
+    return isinstance(last, cst.Name) and last.value in change.owners
+
+
 @rewriters.register
 def _take_also(change: TakeAlso, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
     name = tree.node_at(locate(change.at), cst.Name)
@@ -124,6 +156,10 @@ def _take_also(change: TakeAlso, tree: Tree, locate: Locate) -> dict[cst.CSTNode
         return {}
     if isinstance(around, cst.Arg) and around.keyword is name:
         return {}
+    if (isinstance(around, cst.Attribute) and around.attr is name) != bool(change.owners):
+        return {}  # of something else
+    if isinstance(around, cst.Attribute) and not _is_known(around.value, change):
+        raise CannotChange("nobody knows what it is called on")
     call = _call_of(name, tree)
     if call is None:
         return {}

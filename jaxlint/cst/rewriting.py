@@ -11,7 +11,7 @@ import libcst as cst
 from jaxlint.cst.changes import AssignTo, CallSetattr, Change, Rename, Rewrite, SetItem, UpdateField
 from jaxlint.cst.names import binds, is_label
 from jaxlint.cst.trees import Tree
-from jaxlint.cst.wanted import is_own_array, is_wanted
+from jaxlint.cst.wanted import is_outer, is_own_array, is_wanted
 from jaxlint.syntax.expressions import Span
 
 Kind = TypeVar("Kind", bound=cst.CSTNode)
@@ -151,6 +151,8 @@ def _through_variable(
     holder = next(tree.around(around)) if isinstance(around, cst.Assign) else around
     if isinstance(around, cst.Assign) and any(binds(one.target, change.base) for one in around.targets):
         raise CannotChange("the variable is bound there, too")
+    if is_outer(change.base, around, tree):
+        raise CannotChange("nobody knows what the variable is once it is bound, for the other targets")
 
     def followed(old: cst.CSTNode) -> New:
         if isinstance(old, cst.SimpleStatementLine) and len(old.body) == 1:

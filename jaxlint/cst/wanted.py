@@ -23,6 +23,8 @@ def is_wanted(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
         return True
     if any(binds(loop.target, name) for loop in tree.all(cst.For)):
         return False  # what is collected is not the copy
+    if is_outer(name, statement, tree):
+        return True
     row = tree.place_of(statement).end_row
     loops = [one for one in tree.around(statement) if isinstance(one, (cst.For, cst.While))]
     start = min([row, *(tree.place_of(loop).row for loop in loops)])
@@ -32,6 +34,14 @@ def is_wanted(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
     if name in parameters(function):
         return any(tree.nearest(use, cst.Return) or tree.nearest(use, cst.Yield) for use in later)
     return bool(later) or _is_own(name, function, uses, tree)
+
+
+def is_outer(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
+    """Whether the function around a statement says that a variable is one of the module, or of the function around."""
+    function = tree.nearest(statement, cst.FunctionDef)
+    declared: list[cst.Global | cst.Nonlocal] = [*tree.all(cst.Global), *tree.all(cst.Nonlocal)]
+    own = [one for one in declared if tree.nearest(one, cst.FunctionDef) is function]
+    return any(item.name.value == name for one in own for item in one.names)
 
 
 def is_own_array(name: str, statement: cst.CSTNode, tree: Tree) -> bool:

@@ -18,9 +18,10 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TRAIN_STATE, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.analyses.changes.renewed import decorated, renewed_by
-from jaxlint.rules.analyses.changes.returning import returning
+from jaxlint.rules.analyses.changes.returning import is_only_returned, returning, taking
 from jaxlint.rules.analyses.changes.tried_steps import is_carried, is_kept_the_same
 from jaxlint.rules.analyses.changes.updates import array_copy, is_refused, only_measures, puts_back
+from jaxlint.rules.analyses.fixes.held import are_dropped, is_lost
 from jaxlint.rules.analyses.fixes.rebinding import is_own_variable
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
@@ -441,6 +442,9 @@ def _way_out(event: Discard, base: str | None, evaluator: Evaluator) -> str:
         body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function)) or ()
         if not is_carried(base, update, body):
             return "return the result and let the caller rebind it"
+    if is_lost(base, event.at, update.place, evaluator):
+        is_parameter = function is not None and any(p.name == base for p in function.parameters)
+        return "return the result, too" if is_parameter else f"put the result back into what `{base}` was taken from"
     direct = update.base is not None and dotted(update.base) == base and not update.function.startswith("select.")
     return f"write `{base} = {_call_text(update)}`" if direct else f"assign the result to `{base}`"
 
@@ -474,8 +478,14 @@ def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Propo
     returned = None
     if "." not in base:
         returned = returning(AssignTo(event.at, base, is_returned=True), base, update.place, evaluator)
+        function = update.place.function
         if method is not None and base == method.self_name:
+            if function is not method or not is_only_returned(base, method):
+                return returned
+        if is_lost(base, event.at, update.place, evaluator):
             return returned
+        if function is not None and are_dropped(base, function, update.place):
+            return taking(change, base, update.place)
     return Proposal(f"Assign the result to `{base}`", Applicability.UNSAFE, (change,), otherwise=returned)
 
 

@@ -37,12 +37,31 @@ def returning(
     if name not in names:
         return None
     changes: list[Change] = [] if change is None else [change]
-    changes.append(ReturnLast(function.at, name))
+    changes += [ReturnLast(function.at, name), *_taken(function, name, names, place.module)]
+    return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes), imports)
+
+
+def taking(change: Change, name: str, place: Place, imports: tuple[NeededImport, ...] = ()) -> Proposal | None:
+    """The unsafe fix of a copy of the parameter `name`, which is returned already: calls that drop it take it."""
+    function = place.function
+    if function is None or not is_only_returned(name, function):
+        return None
+    names = [parameter.name for parameter in function.parameters if parameter.kind in ("positional", "keyword")]
+    if name not in names or function.is_generator or function.is_async or _is_hidden(function, place.module):
+        return None
+    changes = (change, *_taken(function, name, names, place.module))
+    return Proposal(
+        f"Bind `{name}` to an updated copy, and let callers take it", Applicability.UNSAFE, changes, imports
+    )
+
+
+def _taken(function: Function, name: str, names: list[str], module: Module) -> Iterator[Change]:
+    """What lets the calls of a function bind what they pass for a parameter to what it returns."""
     is_method = function.owner is not None and function.self_name is not None
     position = names.index(name) - is_method
-    attributes = _set_attributes(place.module)
-    changes += [TakeResult(at, name, position, attributes) for at in mentions(function.name, place.module)]
-    return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes), imports)
+    attributes, owners = _set_attributes(module), _owners(function, module)
+    for at in mentions(function.name, module, r"\b"):
+        yield TakeResult(at, name, position, attributes, owners)
 
 
 def returning_also(
@@ -70,8 +89,33 @@ def returning_also(
     is_nothing = all(s.value is None for s in returns)
     changes: list[Change] = [ReturnLast(function.at, name) if is_nothing else ReturnAlso(function.at, name)]
     take = TakeResult if is_nothing else TakeAlso
-    changes += [take(at, name, position, _set_attributes(module)) for at in found]
+    attributes, owners = _set_attributes(module), _owners(function, module)
+    changes += [take(at, name, position, attributes, owners) for at in found]
     return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes))
+
+
+def _owners(function: Function, module: Module) -> tuple[str, ...]:
+    """What a method of a module may be called on: `C()`, and variables that are said to be of the class `C`."""
+    if function.owner is None:
+        return ()
+    classes = {function.owner.rpartition(".")[2]}
+    declared = module.outline.classes.values()
+    for _ in declared:
+        classes |= {one.name for one in declared if any(last_name(base.value) in classes for base in one.bases)}
+    functions = module.outline.functions.values()
+    makers = {one.name for one in functions if one.returns is not None and last_name(one.returns) in classes}
+    kind = "|".join(map(re.escape, sorted(classes)))
+    made = "|".join(map(re.escape, sorted(classes | makers)))
+    given = rf"(\w+)(?:\s*:[^=\n]*)?\s*=\s*(?:\w+\.)*(?:{made})\("
+    annotated = rf"(\w+)\s*:\s*[\"']?(?:\w+\.)*(?:{kind})\b"
+    found = {match[1] for pattern in (given, annotated) for match in re.finditer(pattern, module.source.text)}
+    own = {one.self_name for one in functions if _is_of(one, classes)}
+    written = {f"{name}()" for name in classes} | (classes if function.self_name is None else set())
+    return tuple(sorted(written | found | {name for name in own if name is not None}))
+
+
+def _is_of(method: Function, classes: set[str]) -> bool:
+    return method.owner is not None and method.owner.rpartition(".")[2] in classes
 
 
 def _set_attributes(module: Module) -> tuple[str, ...]:
@@ -88,7 +132,7 @@ def _may_return(function: Function, module: Module, evaluator: Evaluator) -> boo
         return False
     if evaluator.calls.transformed.is_wrapped(function, module) or evaluator.calls.transformed.of(function, module):
         return False
-    if _is_ambiguous(function.name, module):
+    if _is_hidden(function, module):
         return False
     return not is_known_elsewhere(function.name, module, evaluator)
 
@@ -102,6 +146,20 @@ def is_known_elsewhere(name: str, module: Module, evaluator: Evaluator) -> bool:
 def _is_ambiguous(name: str, module: Module) -> bool:
     """Whether several functions of a module have the same name, so that calls do not tell which one is meant."""
     return len([one for one in module.outline.functions.values() if one.name == name]) > 1
+
+
+def _is_hidden(function: Function, module: Module) -> bool:
+    """Whether calls do not tell that they mean a function: others have its name, or a string names the method."""
+    quoted = rf"""(["']){re.escape(function.name)}\1"""
+    is_named = function.owner is not None and re.search(quoted, module.source.text) is not None
+    return is_named or _is_ambiguous(function.name, module)
+
+
+def is_only_returned(name: str, function: Function) -> bool:
+    """Whether a function, which Python itself does not call, returns a variable, and nothing else anywhere."""
+    values = function.return_values
+    is_special = function.name.startswith("__")
+    return bool(values) and not is_special and all(isinstance(value, Name) and value.id == name for value in values)
 
 
 def mentions(name: str, module: Module, behind: str = r"(?=\s*\()") -> Iterator[Span]:

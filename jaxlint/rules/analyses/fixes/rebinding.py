@@ -16,7 +16,8 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_function, update_template
-from jaxlint.rules.analyses.changes.returning import returning
+from jaxlint.rules.analyses.changes.returning import is_only_returned, returning, taking
+from jaxlint.rules.analyses.fixes.held import are_dropped, is_lost
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Constant, Expr, Name, dotted
 from jaxlint.syntax.statements import Do, own_parts, walk
@@ -136,8 +137,15 @@ def _binding(
     """The fix that binds a variable to an updated copy, and returns it where nobody would see it."""
     returned = returning(replace(change, is_returned=True), change.base, place, evaluator, imports)
     method = place.method
+    function = place.function
     if method is not None and change.base == method.self_name:
+        if function is not method or not is_only_returned(change.base, method):
+            return returned
+        applicability = Applicability.UNSAFE
+    if change.template != "{value}" and is_lost(change.base, change.at, place, evaluator):
         return returned
+    if function is not None and are_dropped(change.base, function, place):
+        return taking(change, change.base, place, imports)
     return Proposal(f"Bind `{change.base}` to an updated copy", applicability, (change,), imports, returned)
 
 
@@ -201,6 +209,11 @@ def rebinding_help(name: str, update: str, at: object, place: Place, evaluator: 
     if function is not None and not is_own_variable(name, place):
         declared = _outer_declaration(name, place)
         return f"declare `{declared}` and use `{name} = {update}`" if declared else back
+    if name in place.module.outline.scopes[place.scope].is_global:
+        return f"use `{name} = {update}`"
+    if is_lost(name, at, place, evaluator):
+        is_parameter = function is not None and any(parameter.name == name for parameter in function.parameters)
+        return f"return `{update}` and let the caller rebind it" if is_parameter else back
     if function is not None and not function.return_values:
         if any(parameter.name == name for parameter in function.parameters):
             return f"return `{update}` and let the caller rebind it"

@@ -1,0 +1,388 @@
+"""Whether somebody else holds what a variable is bound to, and would not see the copy that it is bound to instead.
+
+Code that assigns to `state.x` means that whoever has this state sees the new value. Where the variable is bound to an
+updated copy instead, nobody does who got hold of the original before: a list of which it is an item, the object that it
+is an attribute of, another variable, the caller. What raises would lose the update silently then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Place
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.symbols.outline import MUTATING, UPDATING, Function
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    BoolOp,
+    Call,
+    Comprehension,
+    Conditional,
+    DictDisplay,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    NamedExpr,
+    Other,
+    Span,
+    Starred,
+    Subscript,
+    dotted,
+    forced_assignment,
+    items_of,
+    last_name,
+    root,
+    unpacked,
+)
+from jaxlint.syntax.statements import (
+    Annotate,
+    Assign,
+    Body,
+    Do,
+    For,
+    FunctionDefinition,
+    Match,
+    Return,
+    Statement,
+    While,
+    With,
+    blocks,
+    own_parts,
+    reads,
+    target_names,
+    walk,
+)
+
+#: Functions and methods that return what they are given, or something out of it.
+_HANDING = frozenset(
+    {"max", "min", "next", "iter", "getattr", "get", "setdefault", "cast", "first", "sorted", "reversed"}
+)
+#: Functions and classes that keep what they are given.
+_KEEPING = frozenset(
+    {"partial", "list", "tuple", "dict", "set", "deque", "zip", "enumerate", "repeat", "SimpleNamespace"}
+)
+_CACHES = frozenset({"cache", "lru_cache", "cached_property"})
+#: How often a variable is followed to another one.
+_MOST_STEPS = 8
+
+
+def is_lost(name: str, at: object, place: Place, evaluator: Evaluator) -> bool:
+    """Whether somebody who holds what a variable is bound to would not see the copy that it is bound to at a place.
+
+    A parameter has to be returned, as a whole; False if nothing is known of somebody.
+    """
+    function = place.function
+    if function is None:
+        body = evaluator.calls.top_level(place.module)
+    else:
+        body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
+    return _Holders(body, place_of(at), place, evaluator).lose(name)
+
+
+class _Holders:
+    """Who holds what the variables of a body are bound to."""
+
+    def __init__(self, body: Body, at: Span, place: Place, evaluator: Evaluator) -> None:
+        """Take the body, and where a variable of it would be bound to a copy."""
+        self._body = body
+        self._at = at
+        self._function = place.function
+        self._place = place
+        self._evaluator = evaluator
+        self._statements = list(walk(body, nested=False))
+        loops = [s for s in self._statements if isinstance(s, (For, While)) and _holds(s, at)]
+        #: From this row on, what is read is read after the change.
+        self._behind = min([at.end_row, *(s.at.lineno for s in loops)])
+        self._copied = ""
+
+    def lose(self, name: str) -> bool:
+        """Whether one of them would not see the copy."""
+        self._copied = name
+        return self._is_held(name, _MOST_STEPS) or self._escapes(name)
+
+    def _is_held(self, name: str, steps: int) -> bool:
+        """Whether what a variable is bound to is held by somebody else, who would see a change of it."""
+        if any(name in target_names(t) for s in self._statements if isinstance(s, (For, With)) for t in _targets(s)):
+            return True
+        if any(name in case.captured for s in self._statements if isinstance(s, Match) for case in s.cases):
+            return True
+        function = self._function
+        if function is not None and any(p.name == name for p in function.parameters):
+            return not self._is_handed_back(function)
+        return steps > 0 and any(self._is_of_others(value, name, steps) for value in self._bound_to(name))
+
+    def _is_handed_back(self, function: Function) -> bool:
+        """Whether a function returns the variable, as a whole, or callers keep nothing of what they pass to it."""
+        returned = [s.value for s in self._statements if isinstance(s, Return) and s.value is not None]
+        returned += [part for part in self._parts() if isinstance(part, Other) and "Yield" in part.kind]
+        if any(self._has_whole(value) for value in returned):
+            return True
+        return bool(self._evaluator.calls.transformed.of(function, self._place.module))
+
+    def _has_whole(self, value: Expr) -> bool:
+        """Whether the variable goes into what an expression makes, as it is."""
+        match value:
+            case Name(id=name):
+                return name == self._copied
+            case Display(items=items) | DictDisplay(values=items):
+                return any(map(self._has_whole, items))
+            case Starred(value=one):
+                return self._has_whole(one)
+            case Conditional(body=body, orelse=orelse):
+                return self._has_whole(body) or self._has_whole(orelse)
+            case BoolOp(left=left, right=right):
+                return self._has_whole(left) or self._has_whole(right)
+            case Other(parts=parts) if value.kind in ("Yield", "YieldFrom", "Await"):
+                return any(map(self._has_whole, parts))
+            case Call(func=func, args=args):
+                is_copied = last_name(func) in UPDATING and self._has_whole(root(func))
+                is_given = any(self._has_whole(argument.value) for argument in args)
+                return is_copied or (is_given and self._may_return_it(func))
+        return False
+
+    def _may_return_it(self, func: Expr) -> bool:
+        """Whether what is called may return, or keep, what it is given; functions of the module tell."""
+        functions = [f for f in self._place.module.outline.functions.values() if f.name == last_name(func)]
+        if not functions:
+            return True
+        values = [value for function in functions for value in function.return_values]
+        return any(isinstance(part, (Name, Call)) for value in values for part in items_of(value))
+
+    def _bound_to(self, name: str) -> Iterator[Expr]:
+        """What assignments bind a variable to."""
+        for statement in self._statements:
+            match statement:
+                case Assign(targets=targets, value=value):
+                    pairs = [pair for target in targets for pair in unpacked(target, value)]
+                case Annotate(target=target, value=value) if value is not None:
+                    pairs = [(target, value)]
+                case _:
+                    pairs = []
+            for target, value in pairs:
+                if isinstance(target, Name):
+                    if target.id == name:
+                        yield value
+                elif name in target_names(target):
+                    yield Subscript(value.at, value, value)  # one of several
+        for part in self._parts():
+            if isinstance(part, NamedExpr) and name in target_names(part.target):
+                yield part.value
+
+    def _is_of_others(self, value: Expr, name: str, steps: int) -> bool:
+        """Whether the value of a variable is what others hold, too."""
+        match value:
+            case Name(id=other):
+                return other != name and self._is_kept_in(other, steps)
+            case NamedExpr(value=inner):
+                return self._is_of_others(inner, name, steps)
+            case Conditional(body=body, orelse=orelse):
+                return any(self._is_of_others(one, name, steps) for one in (body, orelse))
+            case BoolOp(left=left, right=right):
+                return any(self._is_of_others(one, name, steps) for one in (left, right))
+            case Attribute() | Subscript():
+                return self._is_taken_out(value, steps)
+            case Call():
+                return self._gives_away(value, name, steps)
+        return False
+
+    def _is_kept_in(self, other: str, steps: int) -> bool:
+        """Whether another variable has the same instance, and somebody asks for it after the change."""
+        function = self._function
+        is_own = any(other in target_names(t) for s in self._statements for t in _targets(s))
+        is_parameter = function is not None and any(p.name == other for p in function.parameters)
+        if not (is_own or is_parameter) or self._is_read_behind(other):
+            return True
+        return self._is_held(other, steps - 1)
+
+    def _is_taken_out(self, value: Attribute | Subscript, steps: int) -> bool:
+        """Whether something was taken out of what goes on to hold it, and is not put back."""
+        if self._is_put_back(value):
+            return False
+        holder = root(value)
+        if isinstance(holder, Call):
+            return self._hands_on(holder, steps)
+        return isinstance(holder, Name) and self._is_kept_in(holder.id, steps)
+
+    def _is_put_back(self, value: Attribute | Subscript) -> bool:
+        """Whether the copy is assigned to where the original came from, or given to what has its name."""
+        label = value.attr if isinstance(value, Attribute) else None
+        holder, path = dotted(value.value), dotted(value)
+        for statement in self._statements:
+            if statement.at.end_lineno < self._at.end_row:
+                continue
+            if isinstance(statement, Assign) and self._has_whole(statement.value):
+                for target in statement.targets:
+                    is_item = isinstance(target, Subscript) and isinstance(value, Subscript)
+                    if (path is not None and dotted(target) == path) or (
+                        is_item and holder is not None and dotted(target.value) == holder  # type: ignore[union-attr]
+                    ):
+                        return True
+            for part in own_parts(statement):
+                if isinstance(part, Call) and any(
+                    self._has_whole(a.value) and (a.keyword == label if label else a.keyword is not None)
+                    for a in part.args
+                ):
+                    return True
+        return False
+
+    def _gives_away(self, call: Call, name: str, steps: int) -> bool:
+        """Whether a call returns what others hold."""
+        if self._hands_on(call, steps):
+            return True
+        found = [f for f in self._place.module.outline.functions.values() if f.name == last_name(call.func)]
+        for function in found:
+            if any(last_name(decorator) in _CACHES for decorator in map(_function_of, function.decorators)):
+                return True
+            parameters = [p.name for p in function.parameters]
+            for value in function.return_values:
+                holder = root(value)
+                if not isinstance(holder, Name):
+                    continue
+                if isinstance(value, Name) and value.id in parameters:
+                    given = call.given_to([p for p in function.positional if p != function.self_name]).get(value.id)
+                    if isinstance(given, Name) and given.id != name and self._is_kept_in(given.id, steps):
+                        return True
+                elif isinstance(value, Name):
+                    scope = self._place.module.outline.scopes.get(function.inner_scope)
+                    if scope is not None and value.id not in scope.bindings:
+                        return True
+                elif isinstance(value, Attribute) and holder.id == function.self_name:
+                    return True
+        return False
+
+    def _hands_on(self, call: Call, steps: int) -> bool:
+        """Whether a call returns a part of what it is given, and somebody else has that."""
+        if last_name(call.func) not in _HANDING:
+            return False
+        given = [*call.positional, *([call.func.value] if isinstance(call.func, Attribute) else [])]
+        for one in given:
+            holder = root(one)
+            if isinstance(holder, Call) and self._hands_on(holder, steps):
+                return True
+            if isinstance(holder, Name) and self._is_known(holder.id) and self._is_kept_in(holder.id, steps):
+                return True
+        return False
+
+    def _is_known(self, name: str) -> bool:
+        """Whether a name is a variable, and not that of a module or of a class."""
+        function = self._function
+        if function is not None and any(p.name == name for p in function.parameters):
+            return True
+        return any(name in target_names(t) for s in self._statements for t in _targets(s))
+
+    def _escapes(self, name: str) -> bool:
+        """Whether something else was given the instance before the change, and may be asked for it after that."""
+        before = [s for s in self._statements if _end(s) <= self._at[:2]]
+        certain = self._certainly_before(self._body)
+        start = max((_end(s) for s in certain if self._binds(s, name) and _end(s) <= self._at[:2]), default=(0, 0))
+        for statement in before:
+            if self._binds(statement, name):
+                others = [t for t in _targets(statement) if name not in target_names(t)]
+                if _end(statement) == start and any(self._is_kept(target) for target in others):
+                    return True
+            if _end(statement) <= start:
+                continue
+            match statement:
+                case Assign(targets=targets, value=value) if self._is_in(value, name):
+                    if any(map(self._is_kept, targets)):
+                        return True
+                case Do(value=Call(func=Attribute(value=owner, attr=attr), args=args)) if attr in MUTATING:
+                    if dotted(owner) != name and any(self._is_in(argument.value, name) for argument in args):
+                        return True
+                case Do(value=value) if (forced := forced_assignment(value)) is not None and self._is_in(
+                    forced[2], name
+                ):
+                    return dotted(forced[0]) != name
+                case FunctionDefinition(defaults=defaults) if any(self._is_in(item, name) for item in defaults):
+                    return True
+            for part in own_parts(statement):
+                if isinstance(part, Other) and part.kind == "Yield" and any(self._is_in(p, name) for p in part.parts):
+                    return True
+        return False
+
+    def _certainly_before(self, body: Body) -> Iterator[Statement]:
+        """The statements that are run before the change whichever way leads there, and what holds the change."""
+        for statement in body:
+            yield statement
+            if _holds(statement, self._at):
+                for block in blocks(statement):
+                    if any(_holds(inner, self._at) for inner in block):
+                        yield from self._certainly_before(block)
+
+    def _is_kept(self, target: Expr) -> bool:
+        """Whether what is assigned to a target is asked for after the change, as far as can be seen."""
+        return not isinstance(target, Name) or self._is_read_behind(target.id)
+
+    def _is_in(self, value: Expr, name: str) -> bool:
+        """Whether a value is, or keeps, what a variable is bound to."""
+        match value:
+            case Name(id=found):
+                return found == name
+            case Display(items=items) | DictDisplay(values=items):
+                return any(self._is_in(item, name) for item in items)
+            case Lambda(defaults=defaults):
+                return any(self._is_in(item, name) for item in defaults)
+            case Comprehension(element=element):
+                return self._is_in(element, name)
+            case Binary(left=left, right=right):
+                return any(isinstance(one, Display) and self._is_in(one, name) for one in (left, right))
+            case Conditional(body=body, orelse=orelse):
+                return self._is_in(body, name) or self._is_in(orelse, name)
+            case Call(func=func, args=args) if self._makes_instance(func):
+                return any(self._is_in(argument.value, name) for argument in args)
+        return False
+
+    def _makes_instance(self, func: Expr) -> bool:
+        """Whether what is called keeps its arguments: a class of the module, `partial`, `list`."""
+        classes = {one.name for one in self._place.module.outline.classes.values()}
+        return last_name(func) in _KEEPING or last_name(func) in classes
+
+    def _binds(self, statement: Statement, name: str) -> bool:
+        return any(name in target_names(target) for target in _targets(statement))
+
+    def _is_read_behind(self, name: str) -> bool:
+        """Whether a variable is read after the change, or in the next turn of a loop around it."""
+        places = [place_of(read.at) for read in reads(self._body, name)]
+        inner = [s for s in self._statements if isinstance(s, FunctionDefinition)]
+        is_called_later = any(_holds(s, place) for s in inner for place in places)
+        return is_called_later or any(p.row >= self._behind and p[:2] >= (self._behind, 0) for p in places)
+
+    def _parts(self) -> Sequence[Expr]:
+        return [part for statement in self._statements for part in own_parts(statement)]
+
+
+def _function_of(decorator: Expr) -> Expr:
+    return decorator.func if isinstance(decorator, Call) else decorator
+
+
+def _targets(statement: Statement) -> tuple[Expr, ...]:
+    match statement:
+        case Assign(targets=targets):
+            return targets
+        case Annotate(target=target) | For(target=target):
+            return (target,)
+        case With(items=items):
+            return tuple(target for _, target in items if target is not None)
+    return ()
+
+
+def _end(statement: Statement) -> tuple[int, int]:
+    """Where the expressions of a statement end, without those of its blocks."""
+    return max((place_of(part.at)[2:] for part in own_parts(statement)), default=(0, 0))
+
+
+def _holds(statement: Statement, place: Span) -> bool:
+    return bool(statement.at.lineno <= place.row <= statement.at.end_lineno)
+
+
+def are_dropped(name: str, function: Function, place: Place) -> bool:
+    """Whether a call of a function stands alone on its line, so that the parameter that it returns is dropped."""
+    if not any(parameter.name == name for parameter in function.parameters):
+        return False
+    alone = re.compile(rf"(?:^|[;:])[ \t]*(?:await[ \t]+)?(?:\w+\.)*{re.escape(function.name)}[ \t]*\(", re.MULTILINE)
+    return alone.search(place.module.source.text) is not None

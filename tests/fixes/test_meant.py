@@ -1,0 +1,162 @@
+"""What code means that assigns to instances as if they were mutable: fixed programs do that, or stay as they are.
+
+`meant/` has what happens to a state, wherever it comes from and whoever else holds it; `M(s)` stands for the place
+where it is changed, and `show` prints. The program with mutable classes and numpy's arrays says what is meant. Where a
+variable is bound to a copy, and somebody who should does not see it, the fixed program prints something else.
+
+Two changes for each of them; with `--thorough`, all of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import sys
+import textwrap
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from jaxlint.fixes.running import fix_source
+
+FROZEN = """\
+import dataclasses
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+
+@struct.dataclass
+class Inner:
+    y: int = 1
+
+
+@struct.dataclass
+class State:
+    x: int = 1
+    z: int = 2
+    board: jax.Array = dataclasses.field(default_factory=lambda: jnp.zeros(3))
+    inner: Inner = dataclasses.field(default_factory=Inner)
+"""
+MUTABLE = """\
+import dataclasses
+import types
+import numpy as jnp
+
+jax = types.SimpleNamespace(Array=jnp.ndarray)
+
+
+class Mutable:
+    def replace(self, **changes):
+        for name, value in changes.items():
+            setattr(self, name, value)
+        return self
+
+
+@dataclasses.dataclass(eq=False)
+class Inner(Mutable):
+    y: int = 1
+
+
+@dataclasses.dataclass(eq=False)
+class State(Mutable):
+    x: int = 1
+    z: int = 2
+    board: jax.Array = dataclasses.field(default_factory=lambda: jnp.zeros(3))
+    inner: Inner = dataclasses.field(default_factory=Inner)
+"""
+SHOWING = """
+
+def show(*states: State) -> None:
+    for one in states:
+        print(int(one.x), int(one.z), [int(v) for v in one.board], int(one.inner.y))
+
+
+def mk() -> State:
+    return State(x=1, z=2, board=jnp.zeros(3), inner=Inner(y=1))
+
+
+"""
+#: Ways to change what is called S here.
+CHANGES = [
+    *("S.x = 5", "S.x += 5", "S.inner.y = 7", "S.board[1] = 9", "S.replace(x=5)", 'setattr(S, "x", 5)'),
+    *("S.x, n = 5, 6", "S.x, S.z = 5, 6", "n = S.x = 5", "S.x = S.z = 5", "S.x = 5\nS.z = S.x + 1"),
+    *("for S.x in (3, 4):\n    pass", "S.inner.y += 7", "S.board[1] += 9", "if S.z == 2: S.x = 5"),
+    *("n = 1; S.x = 5; n = 2", "S.x: int = 5"),
+]
+
+
+class Meant(msgspec.Struct, forbid_unknown_fields=True):
+    """What happens to a state; whether an assignment to it is fixed, or why nobody sees that it is lost then."""
+
+    code: str
+    methods: str = ""
+    is_fixed: bool = False
+    unseen: str = ""
+
+
+CASES = {
+    name: case
+    for path in sorted((Path(__file__).parent / "meant").glob("*.toml"))
+    for name, case in msgspec.toml.decode(path.read_bytes(), type=dict[str, Meant]).items()
+}
+
+
+def written(case: Meant, change: str) -> tuple[str, str]:
+    """The methods of the state and the program, with a change in place of `M(s)`."""
+
+    def changed(match: re.Match[str]) -> str:
+        return textwrap.indent(change.replace("S", match[2]), match[1])
+
+    methods, code = (re.sub(r"^([ ]*)M\((.+?)\)", changed, text, flags=re.M) for text in (case.methods, case.code))
+    return textwrap.indent(f"\n{methods}", "    ") if methods else "", code
+
+
+def outcome(text: str) -> tuple[str, str | None]:
+    """What a program prints, and what it raises."""
+    module, printed = ModuleType("prog"), io.StringIO()
+    sys.modules["prog"] = module
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(compile(text, "prog.py", "exec"), module.__dict__)
+    except Exception as error:  # whatever it is
+        return printed.getvalue(), repr(error)
+    finally:
+        del sys.modules["prog"]
+    return printed.getvalue(), None
+
+
+def wrong_with(case: Meant, change: str) -> str | None:
+    """What is wrong with the fixes of a program."""
+    methods, code = written(case, change)
+    try:
+        compile(code, "prog.py", "exec")
+    except SyntaxError:
+        return None
+    before = FROZEN + methods + SHOWING + code
+    after, left = fix_source(before, unsafe=True)
+    if after == before:
+        return "it is not fixed" if case.is_fixed and change == CHANGES[0] else None
+    meant, shown = outcome(MUTABLE + methods + SHOWING + code), outcome(after)
+    assert meant[1] is None, meant
+    return None if left or shown == meant else f"{shown} is not {meant} in\n{after[len(FROZEN) :]}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_fixes_do_what_is_meant(name: str, is_thorough: bool) -> None:
+    case, number = CASES[name], list(CASES).index(name)
+    if case.unseen:
+        pytest.skip(case.unseen)
+    changes = CHANGES if is_thorough else {CHANGES[0]: None, CHANGES[number % len(CHANGES)]: None}
+    for change in changes:
+        wrong = wrong_with(case, change)
+        assert wrong is None, f"{change}: {wrong}"
+
+
+def test_most_is_seen() -> None:
+    assert len(CASES) >= 230
+    assert sum(bool(case.unseen) for case in CASES.values()) <= 6
+    assert sum(case.is_fixed for case in CASES.values()) >= 60
