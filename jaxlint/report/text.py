@@ -246,6 +246,16 @@ def _write_colored(lines: Iterable[Line], stream: TextIO) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=stream, force_terminal=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
+    # whether there are colours at all was decided: rich is not to ask NO_COLOR and TERM again
+    console = Console(
+        file=stream,
+        force_terminal=True,
+        color_system="standard",
+        no_color=False,
+        soft_wrap=True,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
     for line in lines:
         console.print(Text.assemble(*line))

@@ -540,6 +540,13 @@ def test_color_on_a_terminal_only() -> None:
     assert b"\x1b" not in subprocess.run(command(format="json"), capture_output=True, env=environ).stdout
 
 
+@pytest.mark.parametrize("against", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
+def test_the_option_for_colors_wins(against: dict[str, str]) -> None:
+    always = [part.replace('"--isolated"', '"--isolated", "--color", "always"') for part in command()]
+    piped = subprocess.run(always, capture_output=True, env={**os.environ, **against})
+    assert b"\x1b[1;31mJAX401\x1b[0m" in piped.stdout
+
+
 def test_progress_bar_appears_after_a_second() -> None:
     slow = "progress(1, 4); time.sleep(1.1); progress(2, 4)"
     code, output = in_terminal(command(slow))
