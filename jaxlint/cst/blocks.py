@@ -14,9 +14,11 @@ from jaxlint.cst.trees import Tree
 def _insert_line(change: InsertLine, tree: Tree, locate: Locate) -> dict[cst.CSTNode, Rewriter]:
     line = _line(tree, locate, change.at)
     added = cst.parse_statement(change.code, tree.module.config_for_parsing)
+    if change.is_behind and (not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1):
+        raise CannotChange("it may not be run at all behind what else stands there")
 
     def inserted(old: cst.CSTNode) -> New:
-        assert isinstance(old, (cst.SimpleStatementLine, cst.For))
+        assert isinstance(old, (cst.SimpleStatementLine, cst.For, cst.While))
         if change.is_behind:
             return cst.FlattenSentinel([old, added])
         first = added.with_changes(leading_lines=old.leading_lines)
@@ -76,7 +78,7 @@ def _enter_block(change: EnterBlock, tree: Tree, locate: Locate) -> dict[cst.CST
     line = _line(tree, locate, change.at)
     block = next(tree.around(line))
     value = found(tree, locate(change.at), cst.Call)
-    if not isinstance(block, cst.IndentedBlock) or isinstance(line, cst.For) or len(line.body) > 1:
+    if not isinstance(block, cst.IndentedBlock) or isinstance(line, (cst.For, cst.While)) or len(line.body) > 1:
         raise CannotChange("it is no line of a block")
     start = next(number for number, one in enumerate(block.body) if one is line)
     inside = [one for one in block.body[start + 1 :] if tree.place_of(one).row <= change.last_row]
@@ -95,12 +97,13 @@ def _enter_block(change: EnterBlock, tree: Tree, locate: Locate) -> dict[cst.CST
     return {block: entered}
 
 
-def _line(tree: Tree, locate: Locate, at: object) -> cst.SimpleStatementLine | cst.For:
+def _line(tree: Tree, locate: Locate, at: object) -> cst.SimpleStatementLine | cst.For | cst.While:
     """The line of simple statements around a place, or the loop in whose first line it stands."""
     place = locate(at)
     node = tree.expression_at(place) or tree.node_at(place, cst.AugAssign) or tree.node_at(place, cst.Assign)
     around = tree.around(node) if node is not None else ()
-    line = next((one for one in around if isinstance(one, (cst.SimpleStatementLine, cst.For))), None)
-    if line is None:
+    lines = (cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.For, cst.While)
+    line = next((one for one in around if isinstance(one, lines)), None)
+    if line is None or isinstance(line, cst.SimpleStatementSuite):
         raise CannotChange("it stands in no line of its own")
     return line

@@ -33,6 +33,8 @@ def _return_last(change: ReturnLast, tree: Tree, locate: Locate) -> dict[cst.CST
     )
     if yields or any(isinstance(one, cst.Return) and not _is_nothing(one.value) for one in returns):
         raise CannotChange("it returns something")
+    if not returns and _ends(function.body.body[-1]):
+        raise CannotChange("it always raises")
     line = cst.parse_statement(f"return {change.value}")
     assert isinstance(line, cst.SimpleStatementLine)
 

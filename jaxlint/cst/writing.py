@@ -97,7 +97,10 @@ class Writer:
             return None
         try:
             made = [rewriters(change, tree, self.locate) for change in changes]
-            texts = new_texts(tree, {node: make for one in made for node, make in one.items()})
+            together = {node: make for one in made for node, make in one.items()}
+            if len(together) < sum(map(len, made)):
+                return None  # two changes make something else of the same node: one of them would be lost
+            texts = new_texts(tree, together)
         except CannotChange:
             return None
         except RecursionError:

@@ -18,11 +18,10 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TRAIN_STATE, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.analyses.changes.renewed import decorated, renewed_by
-from jaxlint.rules.analyses.changes.returning import is_only_returned, returning, taking
 from jaxlint.rules.analyses.changes.tried_steps import is_carried, is_kept_the_same
 from jaxlint.rules.analyses.changes.updates import array_copy, is_refused, only_measures, puts_back
-from jaxlint.rules.analyses.fixes.held import are_dropped, is_lost
-from jaxlint.rules.analyses.fixes.rebinding import is_own_variable
+from jaxlint.rules.analyses.fixes.held import is_lost
+from jaxlint.rules.analyses.fixes.rebinding import binding, is_own_variable
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same
@@ -473,20 +472,10 @@ def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Propo
     root = base.partition(".")[0]
     if not is_own_variable(root, update.place):
         return None
-    change = AssignTo(event.at, base)
-    method = update.place.method
-    returned = None
-    if "." not in base:
-        returned = returning(AssignTo(event.at, base, is_returned=True), base, update.place, evaluator)
-        function = update.place.function
-        if method is not None and base == method.self_name:
-            if function is not method or not is_only_returned(base, method):
-                return returned
-        if is_lost(base, event.at, update.place, evaluator):
-            return returned
-        if function is not None and are_dropped(base, function, update.place):
-            return taking(change, base, update.place)
-    return Proposal(f"Assign the result to `{base}`", Applicability.UNSAFE, (change,), otherwise=returned)
+    fix = Proposal(f"Assign the result to `{base}`", Applicability.UNSAFE, (AssignTo(event.at, base),))
+    if "." in base:
+        return fix
+    return binding(fix, AssignTo(event.at, base, is_returned=True), base, update.place, evaluator)
 
 
 def _may_hold(base: str, place: Place) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from jaxlint.cst.changes import Proposal
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
 from jaxlint.infer.known.values import Container, Value, as_instance, plain
@@ -25,6 +26,7 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import (
     Call,
     Expr,
+    Name,
     dotted,
     root,
 )
@@ -108,6 +110,7 @@ class DonatedReuse(BodyRule):
     The variable is bound to the update that comes back, if nothing is made of what it was but to pass it on, or to
     return it at the end. Where old and new are both of use, the option that donates the argument goes, if the
     transformation stands in the same file. Both are unsafe: one gives other values, the other needs more memory.
+    Of two leaves that are the same arrays, the second gets a copy, which is unsafe as well.
 
     ## When not to use it
 
@@ -145,7 +148,8 @@ class DonatedReuse(BodyRule):
             shared = shared_leaves(path, call, code, evaluator)
             if shared is not None and call.at not in reported:
                 reported.add(call.at)
-                yield _shared_problem(shared, path, call, dotted(call.func) or event.function.name)
+                problem = _shared_problem(shared, path, call, dotted(call.func) or event.function.name)
+                yield replace(problem, fix=_copying(shared, code, evaluator))
                 continue
             sharing = sharing_at(path, expr.at, code.body)
             called = dotted(call.func) or event.function.name
@@ -212,6 +216,17 @@ def _shares_arrays(copied: Call, value: Value, evaluator: Evaluator) -> bool:
         )
         for field in left
     )
+
+
+def _copying(shared: SharedLeaves, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the second of two leaves that are the same arrays gets a copy of them, where the instance is made."""
+    module, resolver = code.place.module, evaluator.model.resolver
+    mapping, copying = (spelled(name, module, resolver) for name in ("jax.tree.map", "jax.numpy.copy"))
+    if shared.module is not module or not isinstance(shared.value, Name) or mapping is None or copying is None:
+        return None
+    change = Rewrite(shared.value.at, f"{mapping[0]}({copying[0]}, {{0}})", (shared.value.at,))
+    imports = tuple(dict.fromkeys((*mapping[1], *copying[1])))
+    return Proposal(f"Give `{shared.other}` a copy", Applicability.UNSAFE, (change,), imports)
 
 
 def _shared_problem(shared: SharedLeaves, path: str, call: Call, name: str) -> Problem:

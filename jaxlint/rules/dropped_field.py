@@ -14,6 +14,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.changes.returning import returned_variables
+from jaxlint.rules.analyses.fixes.roles import keep_dropped
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.methods import MAKING
 from jaxlint.rules.analyses.instances.origins import argument_at
@@ -99,7 +100,8 @@ class DroppedField(EventRule, BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    The name goes from `drop_fields` to `data_fields`, or `init=False` goes, where the default is a number. The fix is
+    unsafe: the pytree has one more leaf then.
 
     ## When not to use it
 
@@ -196,6 +198,7 @@ def _dropped(
         ),
         reason="a field that is dropped has its default again whenever the instance is rebuilt",
         help=way_out,
+        fix=keep_dropped(field, cls, place.module, evaluator.model),
     )
 
 

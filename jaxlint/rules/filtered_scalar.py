@@ -98,8 +98,9 @@ class FilteredScalar(BodyRule):
     ## Fix safety
 
     The field of an equinox module gets a converter that makes an array of what it is given, and is annotated so. What
-    `eqx.tree_at` puts into it is not converted, but is an array where it is computed from that. The fix is unsafe: code
-    that decides by the number while it is traced fails. The fields of nnx objects are left to you.
+    `eqx.tree_at` puts into it is not converted, but is an array where it is computed from that. A number that is passed
+    itself becomes an array there. The fix is unsafe: code that decides by the number while it is traced fails. The
+    fields of nnx objects are left to you.
 
     ## When not to use it
 
@@ -274,7 +275,18 @@ def _given_itself(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
             ),
             reason=_REASON,
             help=way_out,
+            fix=_as_array(event, evaluator),
         )
+
+
+def _as_array(event: Cross, evaluator: Evaluator) -> Proposal | None:
+    """The fix: an array is passed that is made of the number."""
+    place = event.place
+    written = spelled("jax.numpy.asarray", place.module, evaluator.model.resolver, place.scope)
+    if written is None:
+        return None
+    change = Rewrite(event.at, f"{written[0]}({{0}})", (event.at,))
+    return Proposal("Pass an array", Applicability.UNSAFE, (change,), written[1])
 
 
 def _counts(value: object, name: str) -> bool:

@@ -60,6 +60,8 @@ class _Put(msgspec.Struct, frozen=True):
     made: Call | None = None
     #: Whether that call makes a list of such instances.
     in_list: bool = False
+    #: What is put there, where it stands in the loop itself.
+    expr: Expr | None = None
 
 
 class FreshStaticObject(BodyRule, ClassRule):
@@ -123,7 +125,8 @@ class FreshStaticObject(BodyRule, ClassRule):
 
     ## Fix safety
 
-    There is no automatic fix: make the object once, before the loop or at the top of the module.
+    What stands in the loop, and asks nothing of it, is bound to a variable in front of the loop. The fix is unsafe: all
+    turns have the same object then. A name or a number that is another one in each turn stays.
 
     ## When not to use it
 
@@ -182,6 +185,7 @@ class FreshStaticObject(BodyRule, ClassRule):
         from jaxlint.rules.analyses.bodies.loops import classes_compiled
         from jaxlint.rules.analyses.bodies.turns import Turn
         from jaxlint.rules.analyses.fields.seldom_moved import happens_seldom
+        from jaxlint.rules.analyses.fixes.hoisting import making_once
         from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
 
         compiled = classes_compiled(code)
@@ -195,7 +199,11 @@ class FreshStaticObject(BodyRule, ClassRule):
                 if put.cls in compiled or is_seen_to_cross(put.cls, evaluator):
                     turn = Turn(put.made, put.in_list, around, inside)
                     is_guess = turn.runs_long(put.at) or not turn.is_used(put.cls)
-                    yield _problem(put, Confidence.LOW if is_guess else None)
+                    problem = _problem(put, Confidence.LOW if is_guess else None)
+                    once = None if put.what == "a value" else put.expr
+                    loop = around[0] if around else None
+                    fix = None if once is None else making_once(once, put.field.name, loop, code)
+                    yield msgspec.structs.replace(problem, fix=fix)
 
 
 def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Expr]]]:
@@ -238,7 +246,7 @@ def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness, around: tu
             field, expr = cls.field(argument.name), exprs.get(id(argument.at))
             what = None if expr is None else fresh.of(expr)
             if what is not None and field is not None and field.role is Role.STATIC and is_kept(field.name, cls):
-                yield _Put(argument.at, cls, field, what, event.call)
+                yield _Put(argument.at, cls, field, what, event.call, expr=expr)
 
 
 def _is_another_each_turn(update: Replace, around: tuple[Statement, ...]) -> bool:

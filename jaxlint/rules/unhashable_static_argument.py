@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from jaxlint.cst.changes import MakeHashable, Proposal
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -146,9 +148,10 @@ class UnhashableStaticArgument(EventRule, BodyRule):
         for event in code.events:
             if isinstance(event, Cross) and event.static is True and event.made is None:
                 if isinstance(plain(event.value), Instance) and unhashable(event.value, evaluator) is None:
-                    why = _as_made(event, code, evaluator)
-                    if why is not None:
-                        yield _problem(event, why, evaluator)
+                    made = _as_made(event, code, evaluator)
+                    if made is not None:
+                        problem = _problem(event, made[0], evaluator)
+                        yield problem if problem.fix is not None else structs.replace(problem, fix=made[1])
                 elif isinstance(event.value, UnknownValue):
                     why = _as_passed(event, code, evaluator)
                     if why is not None:
@@ -165,16 +168,27 @@ class UnhashableStaticArgument(EventRule, BodyRule):
                     yield _problem(event, unhashable_kind(kind), evaluator)
 
 
-def _as_made(event: Cross, code: CodeRead, evaluator: Evaluator) -> Unhashable | None:
-    """Why an instance cannot be hashed that one constructor call makes: a variable of the body, or a constant."""
+def _as_made(event: Cross, code: CodeRead, evaluator: Evaluator) -> tuple[Unhashable, Proposal | None] | None:
+    """Why an instance cannot be hashed that one constructor call makes, and the fix: what that gives is made a tuple.
+
+    The instance is a variable of the body, or a constant.
+    """
     given = argument_at(event.at, code.body)
     path = None if given is None else dotted(given[1])
     made = None if given is None or path is None else maker_of(path, given[0], code, evaluator)
     if made is None or made.call.has_star:
         return None
-    given_values = given_by(made.call, made.cls)
-    values = {field.name: evaluator.static(Placed(expr, made.module, made.scope)) for field, expr in given_values}
-    return unhashable_instance(made.cls, evaluator, values)
+    exprs = {field.name: expr for field, expr in given_by(made.call, made.cls)}
+    values = {name: evaluator.static(Placed(expr, made.module, made.scope)) for name, expr in exprs.items()}
+    why = unhashable_instance(made.cls, evaluator, values)
+    if why is None:
+        return None
+    held = {name: one for name, value in values.items() if (one := unhashable(value, evaluator)) is not None}
+    function = _FUNCTIONS.get(why.way_out)
+    if len(held) != 1 or function is None or made.module is not code.place.module:
+        return why, None
+    change = MakeHashable(exprs[next(iter(held))].at, function)
+    return why, Proposal(f"Make it a {function}", Applicability.UNSAFE, (change,))
 
 
 def _as_passed(event: Cross, code: CodeRead, evaluator: Evaluator) -> Unhashable | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from jaxlint.cst.changes import Proposal
-from jaxlint.finding import Confidence
+from jaxlint.cst.changes import BeginBody, Proposal
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead
@@ -94,7 +94,8 @@ class UninitialisedField(ClassRule, BodyRule):
 
     ## Fix safety
 
-    A fix that declares what `__init__` sets is shown, and not applied. There is none for what it forgets.
+    A fix that declares what `__init__` sets is shown, and not applied. What it forgets is None from the beginning then,
+    which is unsafe: something else may be meant to be there.
 
     ## When not to use it
 
@@ -427,4 +428,13 @@ def _problem(
         help=f"assign {', '.join(f'`self.{f.name}`' for f in fields)}, to None if there is nothing to hold",
         confidence=Confidence.MEDIUM if somewhere else None,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{fields[0].name}",
+        fix=_holding_nothing(function, fields),
     )
+
+
+def _holding_nothing(function: Function, fields: list[Field]) -> Proposal | None:
+    """The fix: the fields hold nothing until something is assigned to them."""
+    if function.self_name is None:
+        return None
+    code = " = ".join([*(f"{function.self_name}.{field.name}" for field in fields), "None"])
+    return Proposal("Begin with nothing", Applicability.UNSAFE, (BeginBody(function.at, code),))

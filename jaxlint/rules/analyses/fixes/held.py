@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.symbols.outline import MUTATING, UPDATING, Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -22,6 +23,7 @@ from jaxlint.syntax.expressions import (
     Call,
     Comprehension,
     Conditional,
+    Constant,
     DictDisplay,
     Display,
     Expr,
@@ -32,12 +34,14 @@ from jaxlint.syntax.expressions import (
     Span,
     Starred,
     Subscript,
+    Unary,
     dotted,
     forced_assignment,
     items_of,
     last_name,
     root,
     unpacked,
+    without_call,
 )
 from jaxlint.syntax.statements import (
     Annotate,
@@ -53,6 +57,7 @@ from jaxlint.syntax.statements import (
     With,
     blocks,
     own_parts,
+    parts,
     reads,
     target_names,
     walk,
@@ -66,22 +71,39 @@ _HANDING = frozenset(
 _KEEPING = frozenset(
     {"partial", "list", "tuple", "dict", "set", "deque", "zip", "enumerate", "repeat", "SimpleNamespace"}
 )
+#: What may be assigned to by an index.
+_OPEN = frozenset({"list", "dict", "List", "Dict", "defaultdict", "OrderedDict", "MutableMapping", "MutableSequence"})
 _CACHES = frozenset({"cache", "lru_cache", "cached_property"})
 #: How often a variable is followed to another one.
 _MOST_STEPS = 8
 
 
-def is_lost(name: str, at: object, place: Place, evaluator: Evaluator) -> bool:
+def is_lost(name: str, at: object, place: Place, evaluator: Evaluator, *, is_array: bool = False) -> bool:
     """Whether somebody who holds what a variable is bound to would not see the copy that it is bound to at a place.
 
-    A parameter has to be returned, as a whole; False if nothing is known of somebody.
+    A parameter has to be returned, as a whole; False if nothing is known of somebody. What `is_array`, and was taken
+    out of another array by more than one index, nobody else holds.
     """
-    function = place.function
-    if function is None:
-        body = evaluator.calls.top_level(place.module)
-    else:
-        body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
-    return _Holders(body, place_of(at), place, evaluator).lose(name)
+    holders = _Holders(body_around(place, evaluator), place_of(at), place, evaluator)
+    holders.is_array = is_array
+    return holders.lose(name)
+
+
+def origin(name: str, at: object, place: Place, evaluator: Evaluator) -> str | None:
+    """What a variable was taken from, as it is written, if that is where its copy has to go: `states[0]`."""
+    return _Holders(body_around(place, evaluator), place_of(at), place, evaluator).origin(name)
+
+
+def is_item_to_assign(expr: Expr, at: object, place: Place, evaluator: Evaluator) -> bool:
+    """Whether an expression is an item of a list or dict, which may be read and assigned again."""
+    return _Holders(body_around(place, evaluator), place_of(at), place, evaluator).may_assign(expr)
+
+
+def body_around(place: Place, evaluator: Evaluator) -> Body:
+    """The statements of the function, or of the module, that a place is in."""
+    if place.function is None:
+        return evaluator.calls.top_level(place.module)
+    return evaluator.calls.body_of(FunctionSymbol(place.module, place.function)) or ()
 
 
 class _Holders:
@@ -99,11 +121,74 @@ class _Holders:
         #: From this row on, what is read is read after the change.
         self._behind = min([at.end_row, *(s.at.lineno for s in loops)])
         self._copied = ""
+        self.is_array = False
 
     def lose(self, name: str) -> bool:
         """Whether one of them would not see the copy."""
         self._copied = name
         return self._is_held(name, _MOST_STEPS) or self._escapes(name)
+
+    def origin(self, name: str) -> str | None:
+        """Where the copy of what a variable is bound to may be put back; None if that is not all that is needed."""
+        self._copied = name
+        taking = [s for s in self._statements if self._binds(s, name) and not _renews(s, name)]
+        match taking:
+            case [Assign(targets=(Name(),), value=value)] if self.may_assign(value) and not self._escapes(name):
+                asked = {part.id for part in parts(value) if isinstance(part, Name)}
+            case _:
+                return None
+        rows = range(taking[0].at.lineno, self._at.end_row + 1)
+        between = [s for s in self._statements if s.at.lineno in rows or _holds(s, self._at)]
+        loops = [s for s in between if isinstance(s, For) and _holds(s, place_of(taking[0].at))]
+        if any(self._binds(s, one) for s in between if s not in loops for one in asked):
+            return None
+        return self._text_of(value)
+
+    def may_assign(self, expr: Expr) -> bool:
+        """Whether an expression is an item of a list or dict, or an attribute that methods of its class assign, too."""
+        match expr:
+            case Subscript(value=Name(id=name), index=Constant() | Name() | Attribute() | Unary(operand=Constant())):
+                return self._is_open(name)
+            case Attribute(value=Name(id=name), attr=attr):
+                method, owner = self._place.method, self._place.owner
+                if method is None or name != method.self_name or (owner is not None and owner.frozen is not False):
+                    return False
+                functions = self._place.module.outline.functions.values()
+                setting = [one for one in functions if one.owner == method.owner]
+                return any(one.attr == attr for method in setting for one in method.self_assignments)
+        return False
+
+    def _is_open(self, name: str) -> bool:
+        """Whether a variable is a list or dict, as an annotation or what it is bound to says."""
+        function = self._function
+        for parameter in function.parameters if function is not None else ():
+            if parameter.name == name:
+                annotation = parameter.annotation
+                kind = annotation.value if isinstance(annotation, Subscript) else annotation
+                return kind is not None and last_name(kind) in _OPEN and not self._is_bound(name)
+        if not self._is_bound(name):
+            scope = self._place.module.outline.scopes.get(self._place.scope)
+            if function is None or scope is None or name in scope.bindings:
+                return False
+            values = _values(name, self._evaluator.calls.top_level(self._place.module))
+        else:
+            values = _values(name, self._body)
+        return bool(values) and all(
+            (isinstance(value, (Display, Comprehension)) and value.kind in ("list", "dict"))
+            or isinstance(value, DictDisplay)
+            or (isinstance(value, Call) and last_name(value.func) in _OPEN)
+            for value in values
+        )
+
+    def _is_bound(self, name: str) -> bool:
+        return any(self._binds(statement, name) for statement in self._statements)
+
+    def _text_of(self, expr: Expr) -> str | None:
+        """An expression as it is written, on one line."""
+        source = self._place.module.source
+        place = source.codepoints(place_of(expr.at))
+        text = source.text[source.offset(place.row, place.column) : source.offset(place.end_row, place.end_column)]
+        return None if "\n" in text or "#" in text else text
 
     def _is_held(self, name: str, steps: int) -> bool:
         """Whether what a variable is bound to is held by somebody else, who would see a change of it."""
@@ -203,6 +288,8 @@ class _Holders:
         """Whether something was taken out of what goes on to hold it, and is not put back."""
         if self._is_put_back(value):
             return False
+        if self.is_array and isinstance(value, Subscript) and isinstance(value.index, Display):
+            return False
         holder = root(value)
         if isinstance(holder, Call):
             return self._hands_on(holder, steps)
@@ -236,7 +323,7 @@ class _Holders:
             return True
         found = [f for f in self._place.module.outline.functions.values() if f.name == last_name(call.func)]
         for function in found:
-            if any(last_name(decorator) in _CACHES for decorator in map(_function_of, function.decorators)):
+            if any(last_name(without_call(decorator)) in _CACHES for decorator in function.decorators):
                 return True
             parameters = [p.name for p in function.parameters]
             for value in function.return_values:
@@ -356,8 +443,24 @@ class _Holders:
         return [part for statement in self._statements for part in own_parts(statement)]
 
 
-def _function_of(decorator: Expr) -> Expr:
-    return decorator.func if isinstance(decorator, Call) else decorator
+def _renews(statement: Statement, name: str) -> bool:
+    """Whether a variable is bound to a copy of what it is bound to."""
+    value = statement.value if isinstance(statement, Assign) else None
+    start = root(value.func) if isinstance(value, Call) else None
+    is_given = isinstance(value, Call) and any(dotted(argument.value) == name for argument in value.args)
+    is_copy = isinstance(value, Call) and last_name(value.func) in UPDATING
+    return is_copy and (is_given or (isinstance(start, Name) and start.id == name))
+
+
+def _values(name: str, body: Body) -> list[Expr | None]:
+    """What a variable of a body is bound to each time; None for what is no assignment to it alone."""
+    binding = [s for s in walk(body, nested=False) if any(name in target_names(t) for t in _targets(s))]
+    return [
+        s.value
+        if isinstance(s, Annotate) or (isinstance(s, Assign) and all(isinstance(t, Name) for t in s.targets))
+        else None
+        for s in binding
+    ]
 
 
 def _targets(statement: Statement) -> tuple[Expr, ...]:
@@ -380,9 +483,15 @@ def _holds(statement: Statement, place: Span) -> bool:
     return bool(statement.at.lineno <= place.row <= statement.at.end_lineno)
 
 
-def are_dropped(name: str, function: Function, place: Place) -> bool:
-    """Whether a call of a function stands alone on its line, so that the parameter that it returns is dropped."""
+def are_dropped(name: str, function: Function, module: Module) -> bool:
+    """Whether a call in a module stands alone on its line, so that the parameter that a function returns is dropped."""
     if not any(parameter.name == name for parameter in function.parameters):
         return False
     alone = re.compile(rf"(?:^|[;:])[ \t]*(?:await[ \t]+)?(?:\w+\.)*{re.escape(function.name)}[ \t]*\(", re.MULTILINE)
-    return alone.search(place.module.source.text) is not None
+    return alone.search(module.source.text) is not None
+
+
+def are_dropped_elsewhere(name: str, place: Place, evaluator: Evaluator) -> bool:
+    """Whether a module that imports this one drops what the function around a place returns of its parameter."""
+    function, importers = place.function, evaluator.model.importers(place.module)
+    return function is not None and any(are_dropped(name, function, other) for other in importers)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from jaxlint.cst.changes import AssignTo, NeededImport, Proposal, SetItem, UpdateField
+from jaxlint.cst.changes import AssignTo, InsertLine, NeededImport, Proposal, SetItem, UpdateField
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -17,10 +17,17 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_function, update_template
 from jaxlint.rules.analyses.changes.returning import is_only_returned, returning, taking
-from jaxlint.rules.analyses.fixes.held import are_dropped, is_lost
+from jaxlint.rules.analyses.fixes.held import (
+    are_dropped,
+    are_dropped_elsewhere,
+    body_around,
+    is_item_to_assign,
+    is_lost,
+    origin,
+)
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Constant, Expr, Name, dotted
-from jaxlint.syntax.statements import Do, own_parts, walk
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted
+from jaxlint.syntax.statements import Do, own_parts, targets_of, walk
 
 #: The ways of assigning for which a copy can be made instead.
 _ASSIGNED = frozenset({"assign", "augment", "setattr", "unpack", "loop", "with"})
@@ -32,6 +39,8 @@ def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
     That is the variable, or an attribute on the way: `trainer.state` of `trainer.state.step = 1`.
     """
     base = event.receiver_text
+    if base is None and event.how in ("assign", "augment") and not event.alternatives:
+        return _setting_in_place(event, evaluator)
     if base is None or event.how not in _ASSIGNED or any(o.cls is not event.receiver.cls for o in event.alternatives):
         return None
     root, *path = [*base.split("."), event.attr]
@@ -135,18 +144,64 @@ def _binding(
     evaluator: Evaluator,
 ) -> Proposal | None:
     """The fix that binds a variable to an updated copy, and returns it where nobody would see it."""
-    returned = returning(replace(change, is_returned=True), change.base, place, evaluator, imports)
-    method = place.method
-    function = place.function
-    if method is not None and change.base == method.self_name:
-        if function is not method or not is_only_returned(change.base, method):
+    title = f"Bind `{change.base}` to an updated copy"
+    fix = Proposal(title, applicability, (change,), imports)
+    return binding(fix, replace(change, is_returned=True), change.base, place, evaluator)
+
+
+def binding(
+    fix: Proposal, change: UpdateField | AssignTo, name: str, place: Place, evaluator: Evaluator
+) -> Proposal | None:
+    """A fix that binds a variable to a copy, if nobody goes on with the original.
+
+    Else the copy, which is made by `change`, is put back, or returned and taken by callers; None if that cannot be.
+    """
+    returned = returning(change, name, place, evaluator, fix.imports)
+    function, method = place.function, place.method
+    if method is not None and name == method.self_name:
+        if function is not method or not is_only_returned(name, method):
             return returned
-        applicability = Applicability.UNSAFE
-    if change.template != "{value}" and is_lost(change.base, change.at, place, evaluator):
-        return returned
-    if function is not None and are_dropped(change.base, function, place):
-        return taking(change, change.base, place, imports)
-    return Proposal(f"Bind `{change.base}` to an updated copy", applicability, (change,), imports, returned)
+        fix = fix.as_unsafe()
+    is_array = isinstance(change, UpdateField) and change.template == "{value}"
+    if is_lost(name, change.at, place, evaluator, is_array=is_array):
+        return _putting_back(change, name, place, evaluator, fix.imports) or returned
+    if are_dropped_elsewhere(name, place, evaluator):
+        return None
+    if function is not None and are_dropped(name, function, place.module):
+        return taking(change, name, place, fix.imports)
+    return replace(fix, otherwise=returned)
+
+
+def _putting_back(
+    change: UpdateField | AssignTo,
+    name: str,
+    place: Place,
+    evaluator: Evaluator,
+    imports: tuple[NeededImport, ...] = (),
+) -> Proposal | None:
+    """The fix that puts the copy to which a variable is bound back where the original was taken from."""
+    path = origin(name, change.at, place, evaluator)
+    if path is None:
+        return None
+    changes = (change, InsertLine(change.at, f"{path} = {name}", is_behind=True))
+    return Proposal(f"Put an updated copy back into `{path}`", Applicability.UNSAFE, changes, imports)
+
+
+def _setting_in_place(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
+    """The fix of an attribute of an item of a list or dict: an updated copy takes its place."""
+    place, span = event.place, place_of(event.at)
+    targets = (t for s in walk(body_around(place, evaluator), nested=False) for t in targets_of(s))
+    target = next((t for t in targets if isinstance(t, Attribute) and place_of(t.at) == span), None)
+    if target is None or not is_item_to_assign(target.value, event.at, place, evaluator):
+        return None
+    source = place.module.source
+    at = source.codepoints(place_of(target.value.at))
+    item = source.text[source.offset(at.row, at.column) : source.offset(at.end_row, at.end_column)]
+    copied = _copied(item, [event.attr], [event.receiver], place, evaluator) if "\n" not in item else None
+    if copied is None:
+        return None
+    change = UpdateField(event.at, item, copied[0], is_returned=True)
+    return Proposal(f"Put an updated copy into `{item}`", Applicability.UNSAFE, (change,), copied[1])
 
 
 def _copied(

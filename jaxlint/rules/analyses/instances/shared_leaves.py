@@ -12,6 +12,7 @@ from jaxlint.infer.choosing.given import is_plain
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import UNKNOWN, Array, UnknownValue, plain
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
@@ -42,6 +43,9 @@ class SharedLeaves(msgspec.Struct, frozen=True):
     cls: PytreeClass
     one: str
     other: str
+    #: What the other is given, and where that stands.
+    value: Expr
+    module: Module
 
 
 def shared_leaves(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> SharedLeaves | None:
@@ -58,7 +62,7 @@ def shared_leaves(path: str, taking: Call, code: CodeRead, evaluator: Evaluator)
         is_array = is_of_arrays(leaf.field, leaf.cls, evaluator) or source.holds_arrays(leaf.value)
         one, was_array = seen.setdefault(name, (leaf.path, is_array))
         if one != leaf.path and (is_array or was_array):
-            return SharedLeaves(made.cls, one, leaf.path)
+            return SharedLeaves(made.cls, one, leaf.path, leaf.value, made.module)
     return None
 
 

@@ -1,0 +1,64 @@
+"""The fix of what each turn of a loop makes and could be made once: it is bound to a variable in front of the loop."""
+
+from __future__ import annotations
+
+from jaxlint.cst.changes import InsertLine, Proposal, Rewrite
+from jaxlint.finding import Applicability
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Comprehension, Expr, Lambda, Name, root
+from jaxlint.syntax.names_read import names_inside
+from jaxlint.syntax.statements import (
+    For,
+    FunctionDefinition,
+    Statement,
+    While,
+    all_parts,
+    assigned_names,
+    target_names,
+    targets_of,
+    walk,
+)
+
+
+def making_once(expr: Expr, name: str, loop: Statement | None, code: CodeRead) -> Proposal | None:
+    """The unsafe fix that binds a variable, `name` if that is free, to an expression in front of the loop that has it.
+
+    There is none if it depends on what the loop binds or changes.
+    """
+    if not isinstance(loop, (For, While)) or isinstance(expr, Name):
+        return None
+    asked = names_inside(expr)
+    if not asked.isdisjoint(_moving(loop)):
+        return None
+    place = code.place.module.source.codepoints(place_of(expr.at))
+    source = code.place.module.source
+    text = source.text[source.offset(place.row, place.column) : source.offset(place.end_row, place.end_column)]
+    if "\n" in text or "#" in text:
+        return None
+    taken = {part.id for part in all_parts(code.body) if isinstance(part, Name)} | assigned_names(code.body)
+    function = code.place.function
+    taken |= {parameter.name for parameter in function.parameters} if function is not None else set()
+    variable = next((one for one in (name, f"same_{name}") if one not in taken), None)
+    if variable is None:
+        return None
+    first = loop.iterable if isinstance(loop, For) else loop.test
+    changes = (InsertLine(first.at, f"{variable} = {text}"), Rewrite(expr.at, variable))
+    return Proposal(f"Make `{variable}` once, before the loop", Applicability.UNSAFE, changes)
+
+
+def _moving(loop: For | While) -> set[str]:
+    """The variables that a loop, or something in it, binds, and those of which it changes something."""
+    found = set(assigned_names((loop,)))
+    for statement in walk((loop,)):
+        if isinstance(statement, FunctionDefinition):
+            found |= {statement.name, *statement.params}
+        for target in targets_of(statement):
+            start = root(target)
+            found |= {start.id} if isinstance(start, Name) else set(target_names(target))
+    for part in all_parts((loop,)):
+        if isinstance(part, Comprehension):
+            found.update(name for clause in part.clauses for name in target_names(clause.target))
+        elif isinstance(part, Lambda):
+            found.update((*part.params, *part.other_params))
+    return found
