@@ -9,6 +9,11 @@ from tools.versions.runs import Run, recorded
 
 PAGE = ROOT / "docs" / "versions.md"
 _TEXT = """\
+---
+hide:
+  - toc
+---
+
 # What depends on versions
 
 jaxlint takes the versions that your code runs with from the settings
@@ -24,7 +29,11 @@ show what it states, and so must a program for each fact.
 A program that needs other versions says which (`# requires:` in its header), and each bound is that of a fact.
 In the columns stands what the program of a fact has shown there.
 
+<div class="wide" markdown>
+
 {facts}
+
+</div>
 """
 _SHOWN = {True: "yes", False: "no", None: "not run"}
 
@@ -42,7 +51,7 @@ def page() -> str:
     for framework in FRAMEWORKS:
         for fact in framework.facts:
             shown = [_SHOWN[run.facts.get(fact.name)] for run in columns]
-            facts.append([framework.title, fact.says, fact.when, *shown])
+            facts.append([framework.title.removesuffix(".tree_util.register_dataclass"), fact.says, fact.when, *shown])
     return _TEXT.format(environments=_table(environments), facts=_table(facts))
 
 
