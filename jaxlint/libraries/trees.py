@@ -17,3 +17,7 @@ TREE_STRUCTURE = _names("structure", "tree_structure")
 TREE_UNFLATTEN = _names("unflatten", "tree_unflatten")
 #: What makes one array of all leaves, and gives the function that makes a tree of such an array.
 RAVEL = "jax.flatten_util.ravel_pytree"
+#: Annotations of what is a tree, whatever it is made of.
+TREE_TYPES = frozenset(
+    "chex.ArrayTree flax.core.FrozenDict jaxtyping.PyTree optax.OptState optax.Params optax.Updates".split()
+)

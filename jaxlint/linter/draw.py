@@ -15,7 +15,8 @@ from jaxlint.errors import UserError
 from jaxlint.finding import Finding, page_url
 from jaxlint.infer.calls.nnx_values import made_class, role_of_value
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import Container, as_instance, plain
+from jaxlint.infer.known.values import Container, as_instance, plain, without_none
+from jaxlint.libraries.trees import TREE_TYPES
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project, package_neighbours
 from jaxlint.linter.prefilter import mark_irrelevant_files
@@ -26,7 +27,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.report.drawing import Drawing, DrawnClass, DrawnField, DrawnFinding, Place
-from jaxlint.syntax.expressions import Lambda, Span
+from jaxlint.syntax.expressions import Lambda, Span, Subscript
 from jaxlint.syntax.paths import shown_path
 from jaxlint.syntax.source import Unreadable
 from jaxlint.syntax.spelling import did_you_mean
@@ -302,11 +303,16 @@ class Drawer:
         return instance.cls if instance is not None and instance.cls.is_pytree else None
 
     def _is_container(self, field: Field, cls: PytreeClass) -> bool:
-        """Whether a field holds a container, whose items are the leaves, or what is in them."""
+        """Whether a field holds a container or another tree, whose items are the leaves, or what is in them."""
         if field.annotation is None:
             return False
-        value = plain(self._evaluator.annotations.read(field.annotation, cls))
-        return isinstance(value, Container) and value.kind in _TREES
+        value = without_none(plain(self._evaluator.annotations.read(field.annotation, cls)))
+        if isinstance(value, Container) and value.kind in _TREES:
+            return True
+        written = field.annotation.expr
+        named = written.value if isinstance(written, Subscript) else written
+        resolver = self._evaluator.model.resolver
+        return resolver.library_name(named, field.annotation.module, field.annotation.scope) in TREE_TYPES
 
     def _pin(self, subjects: Iterable[str], inside: Iterable[Finding] = ()) -> tuple[DrawnFinding, ...]:
         found = dict.fromkeys([*inside, *(f for subject in subjects for f in self._about[subject])])

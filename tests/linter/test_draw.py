@@ -97,6 +97,16 @@ def test_fields_of_a_described_class(folder: Path) -> None:
     assert lines[-1] == "  └─ static   epoch: int = 0"
 
 
+def test_what_is_named_a_tree_is_a_subtree(folder: Path) -> None:
+    (folder / "trees.py").write_text(
+        "import jax, optax\nfrom flax import core, struct\nfrom flax.core import FrozenDict\n\n"
+        "@struct.dataclass\nclass State:\n    params: core.FrozenDict[str, jax.Array]\n    frozen: FrozenDict\n"
+        "    opt: optax.OptState\n    cache: dict | None\n    x: jax.Array | None\n"
+    )
+    (state,) = draw([Target("trees.py")], Configuration(isolated=True)).drawn()
+    assert [field.kind for field in state.fields] == ["subtree"] * 4 + ["leaf"]
+
+
 def test_all_classes_of_a_file(folder: Path) -> None:
     heads = [line for line in draw_tree("base.py").splitlines() if line[:1].strip()]
     assert heads == ["Log  chex.dataclass  base.py:7", "Base  flax.struct.dataclass  base.py:12"]
