@@ -7,7 +7,8 @@ from functools import partial
 
 import msgspec
 
-from jaxlint.finding import Confidence, Severity
+from jaxlint.cst.changes import EditCall, Proposal
+from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.bodies.slots import ANY_ITEM, GIVING, Slot, changed_by, may_be, slot_of
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, MutateField, Replace
@@ -45,6 +46,8 @@ class _Copy(msgspec.Struct, frozen=True):
     original: str
     given: frozenset[str]
     cls: PytreeClass
+    #: The call that makes it and takes what it is given, if it takes anything.
+    at: object = None
 
 
 class AliasedContainer(BodyRule):
@@ -103,7 +106,8 @@ class AliasedContainer(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    The copy is made with a copy of the dict, list, set or numpy array, where it is changed itself, and not something in
+    it: `state.replace(x=x, log=list(state.log))`. The fix is unsafe: the original keeps what it had.
 
     ## When not to use it
 
@@ -143,7 +147,8 @@ class AliasedContainer(BodyRule):
                 continue
             by = _read_by(copied.original, slot.path[:2], event.at, code, evaluator)
             if by is not None:
-                yield _problem(event.at, event.receiver.cls, event.field, slot.root, copied.original, by)
+                problem = _problem(event.at, event.receiver.cls, event.field, slot.root, copied.original, by)
+                yield msgspec.structs.replace(problem, fix=_own(copied, event.field, event.held))
 
 
 def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
@@ -283,7 +288,8 @@ def _copy(
         is_framework = update.function == cls.framework.replace_method and cls.has_framework_replace
         if original is None or update.call.has_star or not (is_framework or update.function in REPLACE_FUNCTIONS):
             return None
-        return None if _remakes(cls) else _Copy(original, frozenset(k.name for k in update.keywords), cls)
+        given = frozenset(k.name for k in update.keywords)
+        return None if _remakes(cls) else _Copy(original, given, cls, update.call.at)
     if isinstance(value, Call) and len(value.args) == 1:
         name = evaluator.model.resolver.library_name(value.func, code.place.module, code.scope)
         original, held = dotted(value.args[0].value), instances.instance(value.args[0].value)
@@ -390,6 +396,23 @@ def _is_repeated(call: Call, path: str, body: Body) -> bool:
             own = {name for clause in around.clauses for name in target_names(clause.target)}
             return path.partition(".")[0] not in own
     return False
+
+
+def _own(copy: _Copy, field: str, held: Value) -> Proposal | None:
+    """The fix: the copy is given a copy of what the field of the original holds."""
+    value = plain(held)
+    shared = f"{copy.original}.{field}"
+    match value:
+        case Container(kind="dict" | "list" | "set" as kind):
+            own = f"{kind}({shared})"
+        case Array(library="numpy"):
+            own = f"{shared}.copy()"
+        case _:
+            return None
+    if copy.at is None:
+        return None
+    change = EditCall(copy.at, given=((field, own),))
+    return Proposal(f"Give the copy its own `{field}`", Applicability.UNSAFE, (change,))
 
 
 def _problem(at: object, cls: PytreeClass, field: str, copy: str, original: str, by: str) -> Problem:

@@ -127,8 +127,9 @@ class DiscardedUpdate(EventRule, BodyRule):
 
     `state.replace(...)` on a line of its own becomes `state = state.replace(...)` where `state` is a variable of the
     function, or an attribute of an ordinary object. A parameter that the function does not return is returned from then
-    on, and callers in the file bind what they passed to it. The fixes are unsafe: code that ran with the old values
-    runs with the new ones.
+    on, and callers in the file bind what they passed to it. What was taken out of a list, a dict or an attribute is put
+    back there. The fixes are unsafe: code that ran with the old values runs with the new ones. There is none where
+    another variable, a list or a caller goes on with the original.
 
     ## When not to use it
 
@@ -467,7 +468,7 @@ def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Propo
         return None
     if not _is_of(update, base) and not update.function.startswith("select."):
         return None
-    if ("." in base and not _may_hold(base, update.place)) or _is_passed_over(base, event, evaluator):
+    if "." in base and not _may_hold(base, update.place):
         return None
     root = base.partition(".")[0]
     if not is_own_variable(root, update.place):

@@ -90,8 +90,10 @@ class FrozenAssignment(EventRule):
     variable of the function that is used later, or was made by it, or a parameter that is returned. That is safe: the
     line could only raise. Where a function changes a parameter (or `self`) and returns nothing, it returns the copy
     from then on, and callers in the file put that into the variable that they passed. That is unsafe. So is the fix of
-    a parameter without annotation, as callers that are not seen may pass something else. There is no fix for loop
-    variables, and for functions that other modules call.
+    a parameter without annotation, as callers that are not seen may pass something else. What was taken out of a list
+    or dict, or off an attribute, is put back there: `states[0] = sky`, in a loop over `enumerate(states)`, too. There
+    is no fix where somebody else holds the instance (another variable, a list that it was appended to, a caller that
+    goes on with it) and would not see the copy, and for functions that other modules call or that are handed on.
 
     ## When not to use it
 

@@ -101,7 +101,8 @@ class ItemAssignment(EventRule):
     `x[i] = v` becomes `x = x.at[i].set(v)`, or an update of what holds the array, if that is a variable of the
     function that is used later. That is safe where the line could only raise, and unsafe where only an annotation says
     so. A parameter that the function does not return is returned from then on, and callers in the file put the result
-    into the variable that they passed. That is unsafe.
+    into the variable that they passed. What was taken out of a list, a dict or an attribute is put back there. Both are
+    unsafe. There is no fix where somebody else holds the array, and would have seen the new item.
 
     ## When not to use it
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import structs
 
@@ -12,7 +12,8 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross, Event
 from jaxlint.infer.known.promises import made_by_defaults
-from jaxlint.infer.known.values import Container, Instance, UnknownValue, plain
+from jaxlint.infer.known.values import Container, Instance, UnknownValue, Value, plain
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.fields.hashing import Unhashable, unhashable, unhashable_instance, unhashable_kind
@@ -141,7 +142,9 @@ class UnhashableStaticArgument(EventRule, BodyRule):
         why = unhashable(event.value, evaluator, event.made)
         if why is None or _is_only_hoped(event):
             return
-        yield _problem(event, why, evaluator)
+        problem = _problem(event, why, evaluator)
+        made = event.made is not None and problem.fix is None
+        yield structs.replace(problem, fix=_of_call(event, evaluator)) if made else problem
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what the records are made of that are passed, or of which a field is passed."""
@@ -183,12 +186,29 @@ def _as_made(event: Cross, code: CodeRead, evaluator: Evaluator) -> tuple[Unhash
     why = unhashable_instance(made.cls, evaluator, values)
     if why is None:
         return None
+    return why, _of_fields(exprs, values, evaluator) if made.module is code.place.module else None
+
+
+def _of_fields(exprs: Mapping[str, Expr], values: Mapping[str, Value], evaluator: Evaluator) -> Proposal | None:
+    """The fix of an instance: the one field that cannot be hashed is given a tuple or a frozenset."""
     held = {name: one for name, value in values.items() if (one := unhashable(value, evaluator)) is not None}
-    function = _FUNCTIONS.get(why.way_out)
-    if len(held) != 1 or function is None or made.module is not code.place.module:
-        return why, None
+    function = _FUNCTIONS.get(next(iter(held.values())).way_out) if len(held) == 1 else None
+    if function is None:
+        return None
     change = MakeHashable(exprs[next(iter(held))].at, function)
-    return why, Proposal(f"Make it a {function}", Applicability.UNSAFE, (change,))
+    return Proposal(f"Make it a {function}", Applicability.UNSAFE, (change,))
+
+
+def _of_call(event: Cross, evaluator: Evaluator) -> Proposal | None:
+    """The fix of an instance that is made where it is passed."""
+    place, value = event.place, plain(event.value)
+    body = () if place.function is None else evaluator.calls.body_of(FunctionSymbol(place.module, place.function))
+    given = argument_at(event.at, body or ())
+    if given is None or not isinstance(given[1], Call) or not isinstance(value, Instance):
+        return None
+    exprs = {field.name: expr for field, expr in given_by(given[1], value.cls)}
+    values = {name: evaluator.static(Placed(expr, place.module, place.scope)) for name, expr in exprs.items()}
+    return _of_fields(exprs, values, evaluator)
 
 
 def _as_passed(event: Cross, code: CodeRead, evaluator: Evaluator) -> Unhashable | None:

@@ -23,7 +23,6 @@ from jaxlint.syntax.expressions import (
     Call,
     Comprehension,
     Conditional,
-    Constant,
     DictDisplay,
     Display,
     Expr,
@@ -34,7 +33,6 @@ from jaxlint.syntax.expressions import (
     Span,
     Starred,
     Subscript,
-    Unary,
     dotted,
     forced_assignment,
     items_of,
@@ -57,7 +55,6 @@ from jaxlint.syntax.statements import (
     With,
     blocks,
     own_parts,
-    parts,
     reads,
     target_names,
     walk,
@@ -71,11 +68,13 @@ _HANDING = frozenset(
 _KEEPING = frozenset(
     {"partial", "list", "tuple", "dict", "set", "deque", "zip", "enumerate", "repeat", "SimpleNamespace"}
 )
-#: What may be assigned to by an index.
-_OPEN = frozenset({"list", "dict", "List", "Dict", "defaultdict", "OrderedDict", "MutableMapping", "MutableSequence"})
 _CACHES = frozenset({"cache", "lru_cache", "cached_property"})
 #: How often a variable is followed to another one.
 _MOST_STEPS = 8
+
+
+#: The place of a change that happens whenever a function is called: behind all that is written, and before it.
+ANYTIME = Span(1 << 30, 0, 1 << 30, 0)
 
 
 def is_lost(name: str, at: object, place: Place, evaluator: Evaluator, *, is_array: bool = False) -> bool:
@@ -89,14 +88,12 @@ def is_lost(name: str, at: object, place: Place, evaluator: Evaluator, *, is_arr
     return holders.lose(name)
 
 
-def origin(name: str, at: object, place: Place, evaluator: Evaluator) -> str | None:
-    """What a variable was taken from, as it is written, if that is where its copy has to go: `states[0]`."""
-    return _Holders(body_around(place, evaluator), place_of(at), place, evaluator).origin(name)
+def escapes(name: str, at: object, place: Place, evaluator: Evaluator, holder: str) -> bool:
+    """Whether something else was given what a variable is bound to before a place, and may be asked for it later.
 
-
-def is_item_to_assign(expr: Expr, at: object, place: Place, evaluator: Evaluator) -> bool:
-    """Whether an expression is an item of a list or dict, which may be read and assigned again."""
-    return _Holders(body_around(place, evaluator), place_of(at), place, evaluator).may_assign(expr)
+    What is put into the variable `holder` does not count.
+    """
+    return _Holders(body_around(place, evaluator), place_of(at), place, evaluator).escapes(name, holder)
 
 
 def body_around(place: Place, evaluator: Evaluator) -> Body:
@@ -117,82 +114,22 @@ class _Holders:
         self._place = place
         self._evaluator = evaluator
         self._statements = list(walk(body, nested=False))
-        loops = [s for s in self._statements if isinstance(s, (For, While)) and _holds(s, at)]
+        loops = [s for s in self._statements if isinstance(s, (For, While)) and is_around(s, at)]
         #: From this row on, what is read is read after the change.
-        self._behind = min([at.end_row, *(s.at.lineno for s in loops)])
+        self._behind = 0 if at == ANYTIME else min([at.end_row, *(s.at.lineno for s in loops)])
         self._copied = ""
         self.is_array = False
 
     def lose(self, name: str) -> bool:
         """Whether one of them would not see the copy."""
         self._copied = name
-        return self._is_held(name, _MOST_STEPS) or self._escapes(name)
-
-    def origin(self, name: str) -> str | None:
-        """Where the copy of what a variable is bound to may be put back; None if that is not all that is needed."""
-        self._copied = name
-        taking = [s for s in self._statements if self._binds(s, name) and not _renews(s, name)]
-        match taking:
-            case [Assign(targets=(Name(),), value=value)] if self.may_assign(value) and not self._escapes(name):
-                asked = {part.id for part in parts(value) if isinstance(part, Name)}
-            case _:
-                return None
-        rows = range(taking[0].at.lineno, self._at.end_row + 1)
-        between = [s for s in self._statements if s.at.lineno in rows or _holds(s, self._at)]
-        loops = [s for s in between if isinstance(s, For) and _holds(s, place_of(taking[0].at))]
-        if any(self._binds(s, one) for s in between if s not in loops for one in asked):
-            return None
-        return self._text_of(value)
-
-    def may_assign(self, expr: Expr) -> bool:
-        """Whether an expression is an item of a list or dict, or an attribute that methods of its class assign, too."""
-        match expr:
-            case Subscript(value=Name(id=name), index=Constant() | Name() | Attribute() | Unary(operand=Constant())):
-                return self._is_open(name)
-            case Attribute(value=Name(id=name), attr=attr):
-                method, owner = self._place.method, self._place.owner
-                if method is None or name != method.self_name or (owner is not None and owner.frozen is not False):
-                    return False
-                functions = self._place.module.outline.functions.values()
-                setting = [one for one in functions if one.owner == method.owner]
-                return any(one.attr == attr for method in setting for one in method.self_assignments)
-        return False
-
-    def _is_open(self, name: str) -> bool:
-        """Whether a variable is a list or dict, as an annotation or what it is bound to says."""
-        function = self._function
-        for parameter in function.parameters if function is not None else ():
-            if parameter.name == name:
-                annotation = parameter.annotation
-                kind = annotation.value if isinstance(annotation, Subscript) else annotation
-                return kind is not None and last_name(kind) in _OPEN and not self._is_bound(name)
-        if not self._is_bound(name):
-            scope = self._place.module.outline.scopes.get(self._place.scope)
-            if function is None or scope is None or name in scope.bindings:
-                return False
-            values = _values(name, self._evaluator.calls.top_level(self._place.module))
-        else:
-            values = _values(name, self._body)
-        return bool(values) and all(
-            (isinstance(value, (Display, Comprehension)) and value.kind in ("list", "dict"))
-            or isinstance(value, DictDisplay)
-            or (isinstance(value, Call) and last_name(value.func) in _OPEN)
-            for value in values
-        )
-
-    def _is_bound(self, name: str) -> bool:
-        return any(self._binds(statement, name) for statement in self._statements)
-
-    def _text_of(self, expr: Expr) -> str | None:
-        """An expression as it is written, on one line."""
-        source = self._place.module.source
-        place = source.codepoints(place_of(expr.at))
-        text = source.text[source.offset(place.row, place.column) : source.offset(place.end_row, place.end_column)]
-        return None if "\n" in text or "#" in text else text
+        return self._is_held(name, _MOST_STEPS) or self.escapes(name)
 
     def _is_held(self, name: str, steps: int) -> bool:
         """Whether what a variable is bound to is held by somebody else, who would see a change of it."""
-        if any(name in target_names(t) for s in self._statements if isinstance(s, (For, With)) for t in _targets(s)):
+        if any(
+            name in target_names(t) for s in self._statements if isinstance(s, (For, With)) for t in targets_bound(s)
+        ):
             return True
         if any(name in case.captured for s in self._statements if isinstance(s, Match) for case in s.cases):
             return True
@@ -278,7 +215,7 @@ class _Holders:
     def _is_kept_in(self, other: str, steps: int) -> bool:
         """Whether another variable has the same instance, and somebody asks for it after the change."""
         function = self._function
-        is_own = any(other in target_names(t) for s in self._statements for t in _targets(s))
+        is_own = any(other in target_names(t) for s in self._statements for t in targets_bound(s))
         is_parameter = function is not None and any(p.name == other for p in function.parameters)
         if not (is_own or is_parameter) or self._is_read_behind(other):
             return True
@@ -360,23 +297,24 @@ class _Holders:
         function = self._function
         if function is not None and any(p.name == name for p in function.parameters):
             return True
-        return any(name in target_names(t) for s in self._statements for t in _targets(s))
+        return any(name in target_names(t) for s in self._statements for t in targets_bound(s))
 
-    def _escapes(self, name: str) -> bool:
+    def escapes(self, name: str, holder: str = "") -> bool:
         """Whether something else was given the instance before the change, and may be asked for it after that."""
         before = [s for s in self._statements if _end(s) <= self._at[:2]]
         certain = self._certainly_before(self._body)
         start = max((_end(s) for s in certain if self._binds(s, name) and _end(s) <= self._at[:2]), default=(0, 0))
         for statement in before:
             if self._binds(statement, name):
-                others = [t for t in _targets(statement) if name not in target_names(t)]
+                others = [t for t in targets_bound(statement) if name not in target_names(t)]
                 if _end(statement) == start and any(self._is_kept(target) for target in others):
                     return True
             if _end(statement) <= start:
                 continue
             match statement:
                 case Assign(targets=targets, value=value) if self._is_in(value, name):
-                    if any(map(self._is_kept, targets)):
+                    others = [t for t in targets if isinstance(t, Name) or not _starts_from(t, holder)]
+                    if any(map(self._is_kept, others)):
                         return True
                 case Do(value=Call(func=Attribute(value=owner, attr=attr), args=args)) if attr in MUTATING:
                     if dotted(owner) != name and any(self._is_in(argument.value, name) for argument in args):
@@ -396,9 +334,9 @@ class _Holders:
         """The statements that are run before the change whichever way leads there, and what holds the change."""
         for statement in body:
             yield statement
-            if _holds(statement, self._at):
+            if is_around(statement, self._at):
                 for block in blocks(statement):
-                    if any(_holds(inner, self._at) for inner in block):
+                    if any(is_around(inner, self._at) for inner in block):
                         yield from self._certainly_before(block)
 
     def _is_kept(self, target: Expr) -> bool:
@@ -430,40 +368,26 @@ class _Holders:
         return last_name(func) in _KEEPING or last_name(func) in classes
 
     def _binds(self, statement: Statement, name: str) -> bool:
-        return any(name in target_names(target) for target in _targets(statement))
+        return any(name in target_names(target) for target in targets_bound(statement))
 
     def _is_read_behind(self, name: str) -> bool:
         """Whether a variable is read after the change, or in the next turn of a loop around it."""
         places = [place_of(read.at) for read in reads(self._body, name)]
         inner = [s for s in self._statements if isinstance(s, FunctionDefinition)]
-        is_called_later = any(_holds(s, place) for s in inner for place in places)
+        is_called_later = any(is_around(s, place) for s in inner for place in places)
         return is_called_later or any(p.row >= self._behind and p[:2] >= (self._behind, 0) for p in places)
 
     def _parts(self) -> Sequence[Expr]:
         return [part for statement in self._statements for part in own_parts(statement)]
 
 
-def _renews(statement: Statement, name: str) -> bool:
-    """Whether a variable is bound to a copy of what it is bound to."""
-    value = statement.value if isinstance(statement, Assign) else None
-    start = root(value.func) if isinstance(value, Call) else None
-    is_given = isinstance(value, Call) and any(dotted(argument.value) == name for argument in value.args)
-    is_copy = isinstance(value, Call) and last_name(value.func) in UPDATING
-    return is_copy and (is_given or (isinstance(start, Name) and start.id == name))
+def _starts_from(target: Expr, name: str) -> bool:
+    start = root(target)
+    return isinstance(start, Name) and start.id == name
 
 
-def _values(name: str, body: Body) -> list[Expr | None]:
-    """What a variable of a body is bound to each time; None for what is no assignment to it alone."""
-    binding = [s for s in walk(body, nested=False) if any(name in target_names(t) for t in _targets(s))]
-    return [
-        s.value
-        if isinstance(s, Annotate) or (isinstance(s, Assign) and all(isinstance(t, Name) for t in s.targets))
-        else None
-        for s in binding
-    ]
-
-
-def _targets(statement: Statement) -> tuple[Expr, ...]:
+def targets_bound(statement: Statement) -> tuple[Expr, ...]:
+    """What a statement binds, but for names of functions and of what is imported."""
     match statement:
         case Assign(targets=targets):
             return targets
@@ -479,7 +403,8 @@ def _end(statement: Statement) -> tuple[int, int]:
     return max((place_of(part.at)[2:] for part in own_parts(statement)), default=(0, 0))
 
 
-def _holds(statement: Statement, place: Span) -> bool:
+def is_around(statement: Statement, place: Span) -> bool:
+    """Whether a statement holds a place, by its rows."""
     return bool(statement.at.lineno <= place.row <= statement.at.end_lineno)
 
 

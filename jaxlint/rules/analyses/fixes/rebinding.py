@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from jaxlint.cst.changes import AssignTo, InsertLine, NeededImport, Proposal, SetItem, UpdateField
+from jaxlint.cst.changes import AssignTo, BeginBody, InsertLine, NeededImport, Proposal, SetItem, UpdateField
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -17,14 +17,8 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_function, update_template
 from jaxlint.rules.analyses.changes.returning import is_only_returned, returning, taking
-from jaxlint.rules.analyses.fixes.held import (
-    are_dropped,
-    are_dropped_elsewhere,
-    body_around,
-    is_item_to_assign,
-    is_lost,
-    origin,
-)
+from jaxlint.rules.analyses.fixes.held import ANYTIME, are_dropped, are_dropped_elsewhere, body_around, is_lost
+from jaxlint.rules.analyses.fixes.origins import is_item_to_assign, origin_of
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted
 from jaxlint.syntax.statements import Do, own_parts, targets_of, walk
@@ -49,7 +43,7 @@ def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
         return None  # nobody knows what holds it
     depth = _assignable(path, instances)
     if not depth and not is_own_variable(root, event.place):
-        return None
+        return _binding_around(root, path, instances, event, evaluator)
     bound = ".".join([root, *path[:depth]])
     copied = _copied(bound, path[depth:], instances[depth:], event.place, evaluator)
     if copied is None:
@@ -58,6 +52,37 @@ def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
     if depth:
         return Proposal(f"Put an updated copy into `{bound}`", Applicability.SAFE, (change,), copied[1])
     return _binding(change, _applicability(root, event.place), copied[1], event.place, evaluator)
+
+
+def _binding_around(
+    root: str, path: Sequence[str], instances: Sequence[Instance | None], event: AssignAttribute, evaluator: Evaluator
+) -> Proposal | None:
+    """The fix that binds a variable of what is around a function, which has to declare it."""
+    place, function = event.place, event.place.function
+    declared = None if function is None else _outer_declaration(root, place)
+    if function is None or declared is None or evaluator.calls.transformed.of(function, place.module):
+        return None  # what is compiled would leave a tracer there
+    if not _is_only_target(event, evaluator):
+        return None  # nobody knows what the variable is once it is bound, for the other targets
+    outer = replace(place, functions=place.functions[:-1])
+    if declared.startswith("global"):
+        outer = replace(place, functions=())
+    elif root not in place.module.outline.scopes[outer.scope].bindings:
+        return None
+    if is_lost(root, ANYTIME, outer, evaluator):
+        return None
+    copied = _copied(root, path, instances, place, evaluator)
+    if copied is None:
+        return None
+    changes = (BeginBody(function.at, declared), UpdateField(event.at, root, copied[0], is_returned=True))
+    return Proposal(f"Bind `{root}` to an updated copy", Applicability.UNSAFE, changes, copied[1])
+
+
+def _is_only_target(event: AssignAttribute, evaluator: Evaluator) -> bool:
+    """Whether a statement assigns to the attribute, and to nothing else."""
+    span = place_of(event.at)
+    targets = (targets_of(s) for s in walk(body_around(event.place, evaluator), nested=False))
+    return any(len(some) == 1 and place_of(some[0].at) == span for some in targets) or event.how == "setattr"
 
 
 def _applicability(root: str, place: Place) -> Applicability:
@@ -180,11 +205,12 @@ def _putting_back(
     imports: tuple[NeededImport, ...] = (),
 ) -> Proposal | None:
     """The fix that puts the copy to which a variable is bound back where the original was taken from."""
-    path = origin(name, change.at, place, evaluator)
-    if path is None:
+    origin = origin_of(name, change.at, place, evaluator)
+    if origin is None:
         return None
-    changes = (change, InsertLine(change.at, f"{path} = {name}", is_behind=True))
-    return Proposal(f"Put an updated copy back into `{path}`", Applicability.UNSAFE, changes, imports)
+    back = InsertLine(change.at, f"{origin.path} = {name}", is_behind=True)
+    title = f"Put an updated copy back into `{origin.path}`"
+    return Proposal(title, Applicability.UNSAFE, (change, back, *origin.changes), imports)
 
 
 def _setting_in_place(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
