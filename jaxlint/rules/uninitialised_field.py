@@ -94,8 +94,8 @@ class UninitialisedField(ClassRule, BodyRule):
 
     ## Fix safety
 
-    A fix that declares what `__init__` sets is shown, and not applied. What it forgets is None from the beginning then,
-    which is unsafe: something else may be meant to be there.
+    A fix that declares what `__init__` sets is shown, and not applied; so is one that begins with None in what it
+    forgets, for something else may be meant to be there.
 
     ## When not to use it
 
@@ -437,4 +437,4 @@ def _holding_nothing(function: Function, fields: list[Field]) -> Proposal | None
     if function.self_name is None:
         return None
     code = " = ".join([*(f"{function.self_name}.{field.name}" for field in fields), "None"])
-    return Proposal("Begin with nothing", Applicability.UNSAFE, (BeginBody(function.at, code),))
+    return Proposal("Begin with nothing", Applicability.DISPLAY, (BeginBody(function.at, code),))

@@ -28,11 +28,11 @@ ADVICE = {
         ("s[name] = v", "s = s.replace(**{name: v})"),
     ),
     "static of equinox": (
-        EQUINOX + "def f(ms: list[M]) -> list[M]:\n    for m in ms:\n        m.n = 3\n    return ms\n",
+        EQUINOX + "def f(ms: tuple[M, ...]) -> tuple[M, ...]:\n    for m in ms:\n        m.n = 3\n    return ms\n",
         "make a new collection of copies: `dataclasses.replace(m, n=...)`",
         (
             "    for m in ms:\n        m.n = 3\n    return ms\n",
-            "    return [dataclasses.replace(m, n=3) for m in ms]\n",
+            "    return tuple(dataclasses.replace(m, n=3) for m in ms)\n",
         ),
     ),
     "lists": (

@@ -116,6 +116,7 @@ class _Holders:
         self._statements = list(walk(body, nested=False))
         loops = [s for s in self._statements if isinstance(s, (For, While)) and is_around(s, at)]
         #: From this row on, what is read is read after the change.
+        self._is_repeated = bool(loops) or at == ANYTIME
         self._behind = 0 if at == ANYTIME else min([at.end_row, *(s.at.lineno for s in loops)])
         self._copied = ""
         self.is_array = False
@@ -176,8 +177,10 @@ class _Holders:
         return any(isinstance(part, (Name, Call)) for value in values for part in items_of(value))
 
     def _bound_to(self, name: str) -> Iterator[Expr]:
-        """What assignments bind a variable to."""
+        """What assignments that may come before the change bind a variable to."""
         for statement in self._statements:
+            if statement.at.lineno > self._at.end_row and not self._is_repeated:
+                continue
             match statement:
                 case Assign(targets=targets, value=value):
                     pairs = [pair for target in targets for pair in unpacked(target, value)]
@@ -230,7 +233,8 @@ class _Holders:
         holder = root(value)
         if isinstance(holder, Call):
             return self._hands_on(holder, steps)
-        return isinstance(holder, Name) and self._is_kept_in(holder.id, steps)
+        is_other = isinstance(holder, Name) and holder.id != self._copied
+        return isinstance(holder, Name) and is_other and self._is_kept_in(holder.id, steps)
 
     def _is_put_back(self, value: Attribute | Subscript) -> bool:
         """Whether the copy is assigned to where the original came from, or given to what has its name."""

@@ -53,7 +53,10 @@ def origin_of(name: str, at: object, place: Place, evaluator: Evaluator) -> Orig
             found = finder.taken_once(once, value)
         case [For() as loop] if is_around(loop, place_of(at)):
             found = finder.of_loop(name, loop)
-    if found is None or escapes(name, at, place, evaluator, re.split(r"\W", found.path)[0]):
+    if found is None:
+        return None
+    holder = re.split(r"\W", found.path)[0]
+    if finder.is_new(name, holder) or escapes(name, at, place, evaluator, holder):
         return None
     return found
 
@@ -72,6 +75,18 @@ class _Finder:
         self._place = place
         self._evaluator = evaluator
         self.statements = list(walk(self._body, nested=False))
+
+    def is_new(self, name: str, holder: str) -> bool:
+        """Whether a variable was bound to a copy that was not put into its holder before something changes."""
+        is_new = False
+        for statement in self.statements:
+            if statement.at.lineno < self._at.row and _renews(statement, name):
+                is_new = True
+            elif is_new and statement.at.lineno < self._at.row and isinstance(statement, Assign):
+                starts = [root(target) for target in statement.targets if not isinstance(target, Name)]
+                is_put = any(isinstance(start, Name) and start.id == holder for start in starts)
+                is_new = not (is_put and dotted(statement.value) == name)
+        return is_new
 
     def taken_once(self, taking: Statement, value: Expr) -> Origin | None:
         """The item or attribute that an assignment takes, if it has the same name where something changes."""
