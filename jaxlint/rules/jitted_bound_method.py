@@ -310,18 +310,18 @@ def _changes(event: Transformed, read: set[str], cls: PytreeClass, node: Functio
     for one in node.code.events:
         if isinstance(one, AssignAttribute) and one.attr in read and one.receiver.cls is cls:
             yield _Change(one.attr, place_of(one.at), one.receiver_text)
+    methods = {name: found[1] for name in sorted(node.code.contents.called) if (found := cls.method(name)) is not None}
+    inside = {name: run_by(method, cls).values() for name, method in methods.items()}
+    changed = {name: read & {a.attr for one in some for a in one.self_assignments} for name, some in inside.items()}
+    if not any(changed.values()):
+        return  # nothing is read of what libcst would take long to parse
     instance = _instance_given(node.node_at(event.at), node)
     for call in own(node.body, cst.Call):
         match call.func:
             case cst.Attribute(value=held, attr=cst.Name(name)) if instance and dotted(held) == instance:
-                found = cls.method(name)
-            case _:
-                continue
-        if found is not None:
-            inside = run_by(found[1], cls).values()
-            for attr in sorted(read & {assignment.attr for one in inside for assignment in one.self_assignments}):
-                moves = any(attr in one.self_reads for one in inside)
-                yield _Change(attr, node.place_of(call), instance, found[1], moves)
+                for attr in sorted(changed.get(name, ())):
+                    moves = any(attr in one.self_reads for one in inside[name])
+                    yield _Change(attr, node.place_of(call), instance, methods[name], moves)
 
 
 def _is_called_around(event: Transformed, change: _Change, node: FunctionNode) -> bool:
