@@ -72,7 +72,8 @@ def _may_change(names: Set[str], expr: Expr, loop: For | While) -> bool:
             if isinstance(start, Name) and start.id in names:
                 return True
     alone = (s.value for s in walk((loop,)) if isinstance(s, Do))
-    return any(isinstance(part, Name) and part.id in names for value in alone for part in parts(value))
+    given = (part for value in alone for part in parts(value) if id(part) not in inside)
+    return any(isinstance(part, Name) and part.id in names for part in given)
 
 
 def _moving(loop: For | While) -> set[str]:
