@@ -29,7 +29,8 @@ class Member:
                     member.genome = member.genome + 1
                 return members
             """,
-            "make a new collection of copies: `member.replace(genome=...)`",
+            "write `for i, member in enumerate(members):` and `member = member.replace(genome=member.genome + 1)` and"
+            " `members[i] = member`",
         ),
         (
             """
