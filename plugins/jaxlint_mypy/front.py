@@ -78,6 +78,7 @@ class FrontEnd:
         calls = CallEvaluator(self.evaluator)
         calls.return_of = lambda symbol, receiver, passed: self.reader.return_of(symbol, receiver, passed)
         calls.body_of = lambda symbol: self.reader.body_of(symbol)
+        calls.top_level = lambda module: self.reader.top_level(module)
         calls.note_call = lambda symbol, passed, function: None
         self.evaluator.traced = TracedClasses(self.evaluator)
         self._reader: ModuleReader | None = None
