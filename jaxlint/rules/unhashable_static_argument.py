@@ -23,7 +23,7 @@ from jaxlint.rules.analyses.instances.given_literals import around, calls_giving
 from jaxlint.rules.analyses.instances.hopes import is_made_in
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.makers import makers
-from jaxlint.rules.analyses.instances.origins import argument_at, given_by, maker_of
+from jaxlint.rules.analyses.instances.origins import Made, argument_at, given_by, maker_of
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -181,21 +181,27 @@ def _as_made(event: Cross, code: CodeRead, evaluator: Evaluator) -> tuple[Unhash
     made = None if given is None or path is None else maker_of(path, given[0], code, evaluator)
     if made is None or made.call.has_star:
         return None
-    exprs = {field.name: expr for field, expr in given_by(made.call, made.cls)}
-    values = {name: evaluator.static(Placed(expr, made.module, made.scope)) for name, expr in exprs.items()}
-    why = unhashable_instance(made.cls, evaluator, values)
+    given_values = _given_values(made, evaluator)
+    why = unhashable_instance(made.cls, evaluator, {field: value for field, (_, value) in given_values.items()})
     if why is None:
         return None
-    return why, _of_fields(exprs, values, evaluator) if made.module is code.place.module else None
+    return why, _of_fields(given_values, evaluator) if made.module is code.place.module else None
 
 
-def _of_fields(exprs: Mapping[str, Expr], values: Mapping[str, Value], evaluator: Evaluator) -> Proposal | None:
+def _given_values(made: Made, evaluator: Evaluator) -> dict[str, tuple[Expr, Value]]:
+    """What a constructor call gives the fields, as it is written and as it evaluates."""
+    given = ((field.name, expr) for field, expr in given_by(made.call, made.cls))
+    return {name: (expr, evaluator.static(Placed(expr, made.module, made.scope))) for name, expr in given}
+
+
+def _of_fields(given: Mapping[str, tuple[Expr, Value]], evaluator: Evaluator) -> Proposal | None:
     """The fix of an instance: the one field that cannot be hashed is given a tuple or a frozenset."""
-    held = {name: one for name, value in values.items() if (one := unhashable(value, evaluator)) is not None}
-    function = _FUNCTIONS.get(next(iter(held.values())).way_out) if len(held) == 1 else None
+    whys = ((expr, unhashable(value, evaluator)) for expr, value in given.values())
+    held = [(expr, why) for expr, why in whys if why is not None]
+    function = _FUNCTIONS.get(held[0][1].way_out) if len(held) == 1 else None
     if function is None:
         return None
-    change = MakeHashable(exprs[next(iter(held))].at, function)
+    change = MakeHashable(held[0][0].at, function)
     return Proposal(f"Make it a {function}", Applicability.UNSAFE, (change,))
 
 
@@ -206,9 +212,8 @@ def _of_call(event: Cross, evaluator: Evaluator) -> Proposal | None:
     given = argument_at(event.at, body or ())
     if given is None or not isinstance(given[1], Call) or not isinstance(value, Instance):
         return None
-    exprs = {field.name: expr for field, expr in given_by(given[1], value.cls)}
-    values = {name: evaluator.static(Placed(expr, place.module, place.scope)) for name, expr in exprs.items()}
-    return _of_fields(exprs, values, evaluator)
+    made = Made(value.cls, given[1], place.module, place.scope)
+    return _of_fields(_given_values(made, evaluator), evaluator)
 
 
 def _as_passed(event: Cross, code: CodeRead, evaluator: Evaluator) -> Unhashable | None:

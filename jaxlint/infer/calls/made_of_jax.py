@@ -29,8 +29,9 @@ def is_made_of_jax(cls: PytreeClass, given: Sequence[KeywordValue], evaluator: E
     for field in cls.fields:
         if field.role is not Role.LEAF:
             continue
-        default = UNKNOWN if field.default is None else plain(evaluator.static(field.default))
-        value = put.get(field.name, default)
+        value = put.get(field.name, UNKNOWN)
+        if field.name not in put and field.default is not None:
+            value = plain(evaluator.static(field.default))
         if _is_of_jax(value):
             found = True
         elif not isinstance(value, Scalar) or _may_hold_arrays(field, cls, evaluator):

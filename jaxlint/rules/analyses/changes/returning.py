@@ -33,11 +33,10 @@ def returning(
     function = place.function
     if function is None or not _may_return(function, place.module, evaluator):
         return None
-    names = [parameter.name for parameter in function.parameters if parameter.kind in ("positional", "keyword")]
-    if name not in names:
+    if name not in _parameters(function):
         return None
     changes: list[Change] = [] if change is None else [change]
-    changes += [ReturnLast(function.at, name), *_taken(function, name, names, place.module)]
+    changes += [ReturnLast(function.at, name), *_taken(function, name, place.module)]
     return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes), imports)
 
 
@@ -46,19 +45,28 @@ def taking(change: Change, name: str, place: Place, imports: tuple[NeededImport,
     function = place.function
     if function is None or not is_only_returned(name, function):
         return None
-    names = [parameter.name for parameter in function.parameters if parameter.kind in ("positional", "keyword")]
-    if name not in names or function.is_generator or function.is_async or _is_hidden(function, place.module):
+    if (
+        name not in _parameters(function)
+        or function.is_generator
+        or function.is_async
+        or _is_hidden(function, place.module)
+    ):
         return None
-    changes = (change, *_taken(function, name, names, place.module))
+    changes = (change, *_taken(function, name, place.module))
     return Proposal(
         f"Bind `{name}` to an updated copy, and let callers take it", Applicability.UNSAFE, changes, imports
     )
 
 
-def _taken(function: Function, name: str, names: list[str], module: Module) -> Iterator[Change]:
+def _parameters(function: Function) -> list[str]:
+    """The parameters of a function that take one argument each."""
+    return [parameter.name for parameter in function.parameters if parameter.kind in ("positional", "keyword")]
+
+
+def _taken(function: Function, name: str, module: Module) -> Iterator[Change]:
     """What lets the calls of a function bind what they pass for a parameter to what it returns."""
     is_method = function.owner is not None and function.self_name is not None
-    position = names.index(name) - is_method
+    position = _parameters(function).index(name) - is_method
     attributes, owners = _set_attributes(module), _owners(function, module)
     for at in mentions(function.name, module, r"\b"):
         yield TakeResult(at, name, position, attributes, owners)

@@ -14,6 +14,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.rules.analyses.bodies.binding import binds, end_of, is_around
 from jaxlint.symbols.outline import MUTATING, UPDATING, Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -54,6 +55,7 @@ from jaxlint.syntax.statements import (
     While,
     With,
     blocks,
+    bound_by,
     own_parts,
     reads,
     target_names,
@@ -83,9 +85,7 @@ def is_lost(name: str, at: object, place: Place, evaluator: Evaluator, *, is_arr
     A parameter has to be returned, as a whole; False if nothing is known of somebody. What `is_array`, and was taken
     out of another array by more than one index, nobody else holds.
     """
-    holders = _Holders(body_around(place, evaluator), place_of(at), place, evaluator)
-    holders.is_array = is_array
-    return holders.lose(name)
+    return _Holders(place_of(at), place, evaluator, is_array=is_array).lose(name)
 
 
 def escapes(name: str, at: object, place: Place, evaluator: Evaluator, holder: str) -> bool:
@@ -93,7 +93,7 @@ def escapes(name: str, at: object, place: Place, evaluator: Evaluator, holder: s
 
     What is put into the variable `holder` does not count.
     """
-    return _Holders(body_around(place, evaluator), place_of(at), place, evaluator).escapes(name, holder)
+    return _Holders(place_of(at), place, evaluator).escapes(name, holder)
 
 
 def body_around(place: Place, evaluator: Evaluator) -> Body:
@@ -106,9 +106,9 @@ def body_around(place: Place, evaluator: Evaluator) -> Body:
 class _Holders:
     """Who holds what the variables of a body are bound to."""
 
-    def __init__(self, body: Body, at: Span, place: Place, evaluator: Evaluator) -> None:
-        """Take the body, and where a variable of it would be bound to a copy."""
-        self._body = body
+    def __init__(self, at: Span, place: Place, evaluator: Evaluator, *, is_array: bool = False) -> None:
+        """Take where a variable of the body around a place would be bound to a copy."""
+        self._body = body = body_around(place, evaluator)
         self._at = at
         self._function = place.function
         self._place = place
@@ -119,7 +119,7 @@ class _Holders:
         self._is_repeated = bool(loops) or at == ANYTIME
         self._behind = 0 if at == ANYTIME else min([at.end_row, *(s.at.lineno for s in loops)])
         self._copied = ""
-        self.is_array = False
+        self._is_array = is_array
 
     def lose(self, name: str) -> bool:
         """Whether one of them would not see the copy."""
@@ -128,15 +128,12 @@ class _Holders:
 
     def _is_held(self, name: str, steps: int) -> bool:
         """Whether what a variable is bound to is held by somebody else, who would see a change of it."""
-        if any(
-            name in target_names(t) for s in self._statements if isinstance(s, (For, With)) for t in targets_bound(s)
-        ):
+        if any(binds(s, name) for s in self._statements if isinstance(s, (For, With))):
             return True
         if any(name in case.captured for s in self._statements if isinstance(s, Match) for case in s.cases):
             return True
-        function = self._function
-        if function is not None and any(p.name == name for p in function.parameters):
-            return not self._is_handed_back(function)
+        if self._function is not None and self._is_parameter(name):
+            return not self._is_handed_back(self._function)
         return steps > 0 and any(self._is_of_others(value, name, steps) for value in self._bound_to(name))
 
     def _is_handed_back(self, function: Function) -> bool:
@@ -217,10 +214,7 @@ class _Holders:
 
     def _is_kept_in(self, other: str, steps: int) -> bool:
         """Whether another variable has the same instance, and somebody asks for it after the change."""
-        function = self._function
-        is_own = any(other in target_names(t) for s in self._statements for t in targets_bound(s))
-        is_parameter = function is not None and any(p.name == other for p in function.parameters)
-        if not (is_own or is_parameter) or self._is_read_behind(other):
+        if not self._is_known(other) or self._is_read_behind(other):
             return True
         return self._is_held(other, steps - 1)
 
@@ -228,7 +222,7 @@ class _Holders:
         """Whether something was taken out of what goes on to hold it, and is not put back."""
         if self._is_put_back(value):
             return False
-        if self.is_array and isinstance(value, Subscript) and isinstance(value.index, Display):
+        if self._is_array and isinstance(value, Subscript) and isinstance(value.index, Display):
             return False
         holder = root(value)
         if isinstance(holder, Call):
@@ -298,22 +292,22 @@ class _Holders:
 
     def _is_known(self, name: str) -> bool:
         """Whether a name is a variable, and not that of a module or of a class."""
-        function = self._function
-        if function is not None and any(p.name == name for p in function.parameters):
-            return True
-        return any(name in target_names(t) for s in self._statements for t in targets_bound(s))
+        return self._is_parameter(name) or any(binds(s, name) for s in self._statements)
+
+    def _is_parameter(self, name: str) -> bool:
+        return self._function is not None and any(p.name == name for p in self._function.parameters)
 
     def escapes(self, name: str, holder: str = "") -> bool:
         """Whether something else was given the instance before the change, and may be asked for it after that."""
-        before = [s for s in self._statements if _end(s) <= self._at[:2]]
+        before = [s for s in self._statements if end_of(s) <= self._at[:2]]
         certain = self._certainly_before(self._body)
-        start = max((_end(s) for s in certain if self._binds(s, name) and _end(s) <= self._at[:2]), default=(0, 0))
+        start = max((end_of(s) for s in certain if binds(s, name) and end_of(s) <= self._at[:2]), default=(0, 0))
         for statement in before:
-            if self._binds(statement, name):
-                others = [t for t in targets_bound(statement) if name not in target_names(t)]
-                if _end(statement) == start and any(self._is_kept(target) for target in others):
+            if binds(statement, name):
+                others = [t for t in bound_by(statement) if name not in target_names(t)]
+                if end_of(statement) == start and any(self._is_kept(target) for target in others):
                     return True
-            if _end(statement) <= start:
+            if end_of(statement) <= start:
                 continue
             match statement:
                 case Assign(targets=targets, value=value) if self._is_in(value, name):
@@ -371,9 +365,6 @@ class _Holders:
         classes = {one.name for one in self._place.module.outline.classes.values()}
         return last_name(func) in _KEEPING or last_name(func) in classes
 
-    def _binds(self, statement: Statement, name: str) -> bool:
-        return any(name in target_names(target) for target in targets_bound(statement))
-
     def _is_read_behind(self, name: str) -> bool:
         """Whether a variable is read after the change, or in the next turn of a loop around it."""
         places = [place_of(read.at) for read in reads(self._body, name)]
@@ -388,28 +379,6 @@ class _Holders:
 def _starts_from(target: Expr, name: str) -> bool:
     start = root(target)
     return isinstance(start, Name) and start.id == name
-
-
-def targets_bound(statement: Statement) -> tuple[Expr, ...]:
-    """What a statement binds, but for names of functions and of what is imported."""
-    match statement:
-        case Assign(targets=targets):
-            return targets
-        case Annotate(target=target) | For(target=target):
-            return (target,)
-        case With(items=items):
-            return tuple(target for _, target in items if target is not None)
-    return ()
-
-
-def _end(statement: Statement) -> tuple[int, int]:
-    """Where the expressions of a statement end, without those of its blocks."""
-    return max((place_of(part.at)[2:] for part in own_parts(statement)), default=(0, 0))
-
-
-def is_around(statement: Statement, place: Span) -> bool:
-    """Whether a statement holds a place, by its rows."""
-    return bool(statement.at.lineno <= place.row <= statement.at.end_lineno)
 
 
 def are_dropped(name: str, function: Function, module: Module) -> bool:

@@ -39,9 +39,7 @@ def making_once(expr: Expr, name: str, loop: Statement | None, code: CodeRead) -
     asked = names_inside(expr)
     if not asked.isdisjoint(_moving(loop)) or _may_change(asked - _fixed(code), expr, loop):
         return None
-    place = code.place.module.source.codepoints(place_of(expr.at))
-    source = code.place.module.source
-    text = source.text[source.offset(place.row, place.column) : source.offset(place.end_row, place.end_column)]
+    text = code.place.module.source.segment(*place_of(expr.at))
     if "\n" in text or "#" in text:
         return None
     taken = {part.id for part in all_parts(code.body) if isinstance(part, Name)} | assigned_names(code.body)

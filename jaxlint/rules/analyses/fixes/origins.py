@@ -9,7 +9,8 @@ import msgspec
 from jaxlint.cst.changes import Change, Rewrite
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place
-from jaxlint.rules.analyses.fixes.held import body_around, escapes, is_around, targets_bound
+from jaxlint.rules.analyses.bodies.binding import binds, is_around
+from jaxlint.rules.analyses.fixes.held import body_around, escapes
 from jaxlint.symbols.outline import UPDATING
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -28,7 +29,7 @@ from jaxlint.syntax.expressions import (
     last_name,
     root,
 )
-from jaxlint.syntax.statements import Annotate, Assign, Body, For, Statement, parts, target_names, walk
+from jaxlint.syntax.statements import Annotate, Assign, Body, For, Statement, parts, walk
 
 _LISTS = frozenset({"list", "List", "MutableSequence"})
 _DICTS = frozenset({"dict", "Dict", "defaultdict", "OrderedDict", "MutableMapping"})
@@ -46,7 +47,7 @@ class Origin(msgspec.Struct, frozen=True):
 def origin_of(name: str, at: object, place: Place, evaluator: Evaluator) -> Origin | None:
     """Where a copy of what a variable is bound to may be put back; None if that is not known, or not all."""
     finder = _Finder(at, place, evaluator)
-    taking = [s for s in finder.statements if _binds(s, name) and not _renews(s, name)]
+    taking = [s for s in finder.statements if binds(s, name) and not _renews(s, name)]
     found: Origin | None = None
     match taking:
         case [Assign(targets=(Name(),), value=value) as once] if finder.may_assign(value):
@@ -94,7 +95,7 @@ class _Finder:
         rows = range(taking.at.lineno, self._at.end_row + 1)
         between = [s for s in self.statements if s.at.lineno in rows or is_around(s, self._at)]
         loops = [s for s in between if isinstance(s, For) and is_around(s, place_of(taking.at))]
-        if any(_binds(s, one) for s in between if s not in loops for one in asked):
+        if any(binds(s, one) for s in between if s not in loops for one in asked):
             return None
         text = self._text_of(value)
         return None if text is None else Origin(text)
@@ -120,7 +121,7 @@ class _Finder:
                 kind = "dict"
             case _:
                 return None
-        inside = [s for s in walk(loop.body, nested=False) if _binds(s, held) or _binds(s, index)]
+        inside = [s for s in walk(loop.body, nested=False) if binds(s, held) or binds(s, index)]
         if not index or inside or self._kind_of(held) != kind:
             return None
         if changes:
@@ -143,7 +144,7 @@ class _Finder:
 
     def _kind_of(self, name: str) -> str:
         """Whether a variable is a "list" or a "dict", as an annotation or what it is bound to says; else empty."""
-        function, is_bound = self._place.function, any(_binds(s, name) for s in self.statements)
+        function, is_bound = self._place.function, any(binds(s, name) for s in self.statements)
         for parameter in function.parameters if function is not None else ():
             if parameter.name == name:
                 annotation = parameter.annotation
@@ -169,14 +170,8 @@ class _Finder:
 
     def _text_of(self, expr: Expr) -> str | None:
         """An expression as it is written, on one line."""
-        source = self._place.module.source
-        place = source.codepoints(place_of(expr.at))
-        text = source.text[source.offset(place.row, place.column) : source.offset(place.end_row, place.end_column)]
+        text = self._place.module.source.segment(*place_of(expr.at))
         return None if "\n" in text or "#" in text else text
-
-
-def _binds(statement: Statement, name: str) -> bool:
-    return any(name in target_names(target) for target in targets_bound(statement))
 
 
 def _kind_named(name: str) -> str:
@@ -210,7 +205,7 @@ def _renews(statement: Statement, name: str) -> bool:
 
 def _values(name: str, body: Body) -> list[Expr | None]:
     """What a variable of a body is bound to each time; None for what is no assignment to it alone."""
-    binding = [s for s in walk(body, nested=False) if _binds(s, name)]
+    binding = [s for s in walk(body, nested=False) if binds(s, name)]
     return [_value_of(statement) for statement in binding]
 
 

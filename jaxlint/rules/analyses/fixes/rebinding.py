@@ -220,9 +220,7 @@ def _setting_in_place(event: AssignAttribute, evaluator: Evaluator) -> Proposal 
     target = next((t for t in targets if isinstance(t, Attribute) and place_of(t.at) == span), None)
     if target is None or not is_item_to_assign(target.value, event.at, place, evaluator):
         return None
-    source = place.module.source
-    at = source.codepoints(place_of(target.value.at))
-    item = source.text[source.offset(at.row, at.column) : source.offset(at.end_row, at.end_column)]
+    item = place.module.source.segment(*place_of(target.value.at))
     copied = _copied(item, [event.attr], [event.receiver], place, evaluator) if "\n" not in item else None
     if copied is None:
         return None

@@ -9,6 +9,7 @@ import msgspec
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct
 from jaxlint.project.resolution import External
+from jaxlint.rules.analyses.bodies.binding import binds, end_of
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -33,11 +34,9 @@ from jaxlint.syntax.statements import (
     Statement,
     While,
     With,
-    bound_by,
     expressions,
     parts,
     reads,
-    target_names,
     walk,
 )
 
@@ -120,17 +119,12 @@ def _variable_is_held(read: Name, path: tuple[str, ...], change: Change) -> bool
 def _binding(read: Name, change: Change) -> Statement | None:
     """The last statement before a read that binds the variable, which may be one of several that can."""
     start = place_of(read.at)[:2]
-    before = [s for s in _bindings(read.id, change.code) if _end(s) <= start]
-    return max(before, key=_end, default=None)
+    before = [s for s in _bindings(read.id, change.code) if end_of(s) <= start]
+    return max(before, key=end_of, default=None)
 
 
 def _bindings(name: str, code: CodeRead) -> list[Statement]:
-    return [s for s in code.statements if any(name in target_names(target) for target in bound_by(s))]
-
-
-def _end(statement: Statement) -> tuple[int, int]:
-    """Where the expressions of a statement end, without those of its blocks."""
-    return max((place_of(expr.at)[2:] for expr in expressions(statement)), default=(0, 0))
+    return [s for s in code.statements if binds(s, name)]
 
 
 def _is_read_later(text: str, binding: Statement, change: Change) -> bool:
@@ -148,7 +142,7 @@ def _is_read_later(text: str, binding: Statement, change: Change) -> bool:
         found = dotted(path) or name
         if not is_within(found, (text,)) and not is_within(text, (found,)):
             continue
-        again = place[:2] >= change.at[2:] and not any(_end(binding) < _end(o) <= place[:2] for o in others)
+        again = place[:2] >= change.at[2:] and not any(end_of(binding) < end_of(o) <= place[:2] for o in others)
         if again or any(span.holds(place) for span in turns):
             return True
     return False
@@ -165,13 +159,13 @@ def _loops(change: Change) -> Iterator[Span]:
 
 
 def _holds(span: Span, statement: Statement) -> bool:
-    return span[:2] <= _end(statement) <= span[2:]
+    return span[:2] <= end_of(statement) <= span[2:]
 
 
 def _is_kept(text: str, binding: Statement, change: Change) -> bool:
     """Whether something else was given the variable, or what is changed of it, before the change."""
     for statement in change.code.statements:
-        if statement is binding or not _end(binding) <= _end(statement) <= change.at[:2]:
+        if statement is binding or not end_of(binding) <= end_of(statement) <= change.at[:2]:
             continue
         match statement:
             case Assign(targets=targets, value=value):

@@ -18,6 +18,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.updating import COPYING_NAMES
+from jaxlint.rules.analyses.bodies.binding import binds
 from jaxlint.rules.analyses.instances.methods import is_overridden
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
@@ -146,7 +147,7 @@ def _held(
 def _bound_to(name: str, body: Body) -> Iterator[Expr]:
     """What a body binds a variable to; that itself, if it is no assignment."""
     for statement in walk(body, nested=False):
-        if any(name in target_names(target) for target in bound_by(statement)):
+        if binds(statement, name):
             yield statement.value if isinstance(statement, Assign) else Name(statement.at, "")
 
 
