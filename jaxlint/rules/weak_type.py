@@ -13,10 +13,12 @@ from jaxlint.infer.known.values import Array, plain
 from jaxlint.infer.transforms.applied import abstracting
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS, is_reduction
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.instances.given_literals import is_given_number
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.rules.analyses.instances.given_literals import is_given_number, is_made_with_number
+from jaxlint.rules.analyses.instances.passed import calls_as_written
 from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, traced_parameters
 from jaxlint.rules.base import NodeRule, Problem
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, parts
 
@@ -28,8 +30,8 @@ class WeakType(NodeRule):
     """
     ## What it does
 
-    Finds leaves that begin as a Python number and become an array: their default is the number, and a compiled function
-    replaces it by an array of fixed type, or by its sum with one.
+    Finds leaves that begin as a Python number and become an array: their default is the number, or every construction
+    that is seen gives one, and a compiled function replaces it by an array of fixed type, or by its sum with one.
 
     ## Why is this bad?
 
@@ -76,7 +78,7 @@ class WeakType(NodeRule):
 
     ## Frameworks
 
-    All that have defaults. Counters (`step + 1`) stay weakly typed, and cost nothing.
+    All. Counters (`step + 1`) stay weakly typed, and cost nothing.
 
     ## Fix safety
 
@@ -85,7 +87,7 @@ class WeakType(NodeRule):
     ## When not to use it
 
     One more compilation is cheap for most programs: the rule is off unless selected. Instances that are given an array
-    when they are made do not have the problem, which is not looked at.
+    in place of the default do not have the problem, which is not looked at.
 
     ## References
 
@@ -120,11 +122,12 @@ class WeakType(NodeRule):
             exprs = {id(a.at): a.value for a in update.call.args}
             for keyword in update.keywords:
                 field, expr = update.receiver.cls.field(keyword.name), exprs.get(id(keyword.at))
-                if field is None or expr is None or not _begins_as_number(field):
+                cls = update.receiver.cls
+                if field is None or expr is None or not _begins_as_number(field, cls, evaluator):
                     continue
                 made = variables.get(expr.id, expr) if isinstance(expr, Name) else expr
                 if _is_strong(made, leaves, code, evaluator) and _is_returned(update.call, function):
-                    yield _problem(keyword.at, update.receiver.cls, field)
+                    yield _problem(keyword.at, cls, field)
 
 
 def _variables(code: CodeRead) -> dict[str, Expr]:
@@ -142,10 +145,12 @@ def _is_returned(call: Call, function: FunctionNode) -> bool:
     return any(part is made for value in returned(function.body) for part in own(value, type(made)))
 
 
-def _begins_as_number(field: Field) -> bool:
-    """Whether a leaf has a Python number for its default."""
-    if field.role is not Role.LEAF or field.is_converted or field.default is None:
+def _begins_as_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a leaf has a Python number for its default, or is always made with one."""
+    if field.role is not Role.LEAF or field.is_converted:
         return False
+    if field.default is None:
+        return not field.has_default and is_made_with_number(field, cls, evaluator)
     return isinstance(field.default.expr, Constant) and field.default.expr.kind in _NUMBERS
 
 
@@ -153,7 +158,9 @@ def _is_strong(expr: Expr, leaves: TracedLeaves, code: CodeRead, evaluator: Eval
     """Whether an expression is a number that is made of a leaf that certainly is an array, or a sum with one."""
     if isinstance(expr, Binary) and expr.op in _ARITHMETIC:
         sides = (expr.left, expr.right)
-        return any(_is_array(side, leaves, evaluator) or _is_strong(side, leaves, code, evaluator) for side in sides)
+        return any(
+            _is_array(side, leaves, code, evaluator) or _is_strong(side, leaves, code, evaluator) for side in sides
+        )
     if not isinstance(expr, Call):
         return False
     name = evaluator.model.resolver.library_name(expr.func, code.place.module, code.scope)
@@ -164,16 +171,32 @@ def _is_strong(expr: Expr, leaves: TracedLeaves, code: CodeRead, evaluator: Eval
     return bool(read) and all(isinstance(plain(leaf.value), Array) for leaf in read)
 
 
-def _is_array(expr: Expr, leaves: TracedLeaves, evaluator: Evaluator) -> bool:
-    """Whether an expression is a leaf that is annotated as an array, and that nobody is seen to give a number."""
+def _is_array(expr: Expr, leaves: TracedLeaves, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether an expression is a leaf that is annotated as an array, and that nobody is seen to give a number.
+
+    Or it is a parameter that all calls give an array.
+    """
+    if isinstance(expr, Name) and code.function is not None and expr.id in traced_parameters(code):
+        return _is_given_arrays(expr.id, code.function, code, evaluator)
     leaf = leaves.leaf(expr) if isinstance(expr, Attribute) else None
     if leaf is None or leaf.field.has_default or not isinstance(plain(leaf.value), Array):
         return False
     return not is_given_number(leaf.field, leaf.cls, evaluator)
 
 
+def _is_given_arrays(parameter: str, function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether calls in the module of a compiled function are seen, and each gives the parameter an array."""
+    module = code.place.module
+    calls = list(calls_as_written(function, module, (module,), evaluator))
+    given = [
+        evaluator.static(Placed(call.given[parameter], module, call.scope)) for call in calls if parameter in call.given
+    ]
+    return 0 < len(given) == len(calls) and all(isinstance(value, Array) and not value.declared for value in given)
+
+
 def _problem(at: object, cls: PytreeClass, field: Field) -> Problem:
-    way_out = f"let `{field.name}` begin as an array: `default_factory=lambda: jnp.float32(0)`"
+    begin = "`default_factory=lambda: jnp.float32(0)`" if field.has_default else "`jnp.float32(0)`"
+    way_out = f"let `{field.name}` begin as an array: {begin}"
     return Problem(
         at=at,
         message=(

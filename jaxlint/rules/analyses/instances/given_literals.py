@@ -121,6 +121,17 @@ def is_given_only(fits: Callable[[Placed], bool], field: Field, cls: PytreeClass
     return bool(placed) and all(one is not None and fits(one) for one in placed)
 
 
+def is_made_with_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether constructions are seen, and each of them gives the field a number that is written out."""
+    values = [
+        giving(field, cls, call, {cls.name})
+        for module in around(cls, evaluator)
+        for call, _ in calls_giving(field.name, {cls.name}, module, evaluator)
+        if last_name(call.func) == cls.name
+    ]
+    return bool(values) and all(value is not None and _is_number(value) for value in values)
+
+
 def stays_none(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a field with the default None stays so wherever an instance is made, and is assigned at most once."""
     if cls.custom_init() is not None or evaluator.model.subclasses(cls):

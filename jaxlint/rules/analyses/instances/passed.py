@@ -81,8 +81,16 @@ def calls_of(function: Function, module: Module, homes: Iterable[Module], evalua
 
     None of a function that something is made of, or that stands in another one; and none with a star.
     """
+    if not function.decorators:
+        yield from calls_as_written(function, module, homes, evaluator)
+
+
+def calls_as_written(
+    function: Function, module: Module, homes: Iterable[Module], evaluator: Evaluator
+) -> Iterator[Called]:
+    """The same, where what decorates the function is known to leave its parameters as they are."""
     owner = function.owner
-    if function.decorators or "<locals>" in function.scope or (owner is not None and function.name != "__init__"):
+    if "<locals>" in function.scope or (owner is not None and function.name != "__init__"):
         return
     name = function.name if owner is None else module.outline.classes[owner].name
     positional = function.positional[owner is not None :]
