@@ -38,18 +38,24 @@ LONG = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How much is tried."""
+    parser.addoption("--frameworks", action="store_true", help="the programs of fixtures in all of their frameworks")
     parser.addoption("--thorough", action="store_true", help="all that is tried at random, instead of a sample")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put long files first; leave out the programs in further frameworks, unless `-k` or `-m` asks for something."""
+    """Put long files first; leave out the programs in further frameworks, unless they are asked for."""
     items.sort(key=lambda item: not item.nodeid.startswith(tuple(f"tests/{name}.py" for name in LONG)))
     options = config.getini("addopts")
-    if config.option.keyword or config.option.markexpr != options[options.index("-m") + 1]:
+    if config.option.frameworks or config.option.markexpr != options[options.index("-m") + 1]:
         return
     others = {item for item in items if item.get_closest_marker("frameworks")}
     config.hook.pytest_deselected(items=list(others))
     items[:] = [item for item in items if item not in others]
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two processes; one where `-k` asks for little: others would find out once more which tests there are."""
+    return 0 if config.option.keyword else 2
 
 
 def pytest_collection_finish() -> None:

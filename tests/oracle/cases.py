@@ -5,8 +5,9 @@ The format is described in `fixtures/README.md`.
 
 from __future__ import annotations
 
-import ast
+import io
 import re
+import tokenize
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -138,6 +139,11 @@ class Case:
         """The header lines."""
         return headers(self.files["main.py"], "main.py")
 
+    @property
+    def is_neutral(self) -> bool:
+        """Whether one of its modules seems to be in the neutral spelling: none is parsed to be asked."""
+        return any(spelling.IMPORTED.search(text) for text in self.files.values())
+
     @cached_property
     def neutral(self) -> spelling.Neutral:
         """Its modules, parsed."""
@@ -262,15 +268,20 @@ def has_bug(some: Iterable[Mark]) -> bool:
     return any(mark.kind in ("expect", "expect-missing") for mark in some)
 
 
+def first_statement(text: str) -> int:
+    """The row of the first statement below the docstring, without the rest of the text being read."""
+    outside = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE}
+    tokens = (token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in outside)
+    first = next(tokens)
+    return (next(tokens) if first.type == tokenize.STRING else first).start[0]
+
+
 def headers(text: str, path: str) -> list[Header]:
     """The header lines of a fixture: comments above its first statement, around the docstring.
 
     A key that there is not is an error: what it states would not be checked.
     """
-    body = spelling.parsed(text, path).body
-    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        body = body[1:]
-    last = body[0].lineno if body else 10**9
+    last = first_statement(text)
     found: list[Header] = []
     for row, line in enumerate(text.splitlines(), 1):
         if row < last and (match := HEADER.match(line)):
@@ -354,12 +365,12 @@ def expand_case(case: Case) -> Iterator[Program]:
     if len(chosen) != 1:
         raise FixtureError(f"{where}: needs one `# frameworks:` header")
     ids = frameworks.select(chosen[0])
-    if len(ids) > 1 and not case.neutral.modules:
+    if len(ids) > 1 and not case.is_neutral:
         raise FixtureError(f"{where}: an ordinary program holds for one framework")
     return (Program(case, framework) for framework in sorted(ids))
 
 
-#: In how many frameworks `pytest` lints a program if nothing is asked for by `-k` or `-m`. It is run in the first.
+#: In how many frameworks `pytest` lints a program if `--frameworks` does not ask for all. It is run in the first.
 FEW = 2
 
 

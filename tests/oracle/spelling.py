@@ -15,6 +15,7 @@ Only these places change. All other text, the comments with expectations too, st
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -23,6 +24,8 @@ from itertools import chain
 from tests.oracle.frameworks import Framework
 
 NEUTRAL = "anyframework"
+#: How a module in the neutral spelling is known before it is parsed.
+IMPORTED = re.compile(rf"^ *from {NEUTRAL} import", re.MULTILINE)
 MARKERS = ("pytree", "static", "field", "replace")
 
 

@@ -22,8 +22,8 @@ ABOUT_FIXTURES = "not test_enough_programs and not test_every_rule_on_every_fram
 
 def column_command(python: str, *options: str) -> list[str]:
     """What runs a column in the environment of `python`."""
-    command = [python, "-m", "pytest", "-n0", "-q", "-rs", "--tb=short", "-p", "no:cacheprovider", "-k", ABOUT_FIXTURES]
-    return [*command, *options, *TESTS]
+    command = [python, "-m", "pytest", "-n0", "-q", "-rs", "--tb=short", "-p", "no:cacheprovider"]
+    return [*command, "--frameworks", "-k", ABOUT_FIXTURES, *options, *TESTS]
 
 
 #: What of it shows versions: the facts, the registrations, and the programs that speak of versions.
