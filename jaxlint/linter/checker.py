@@ -14,6 +14,7 @@ from jaxlint import __version__
 from jaxlint.config.layers import unknown_target
 from jaxlint.config.settings import EnabledRules, FixSettings, Settings, is_sure_enough
 from jaxlint.cst.changes import Proposal
+from jaxlint.cst.failing import failures
 from jaxlint.cst.parsed import ParsedRows
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
@@ -325,6 +326,7 @@ class Checker:
                 for problem in rule.check_suppressions(comments):
                     assert isinstance(problem.at, tuple)
                     about.append(self._finding(problem, rule, module, problem.at))
+                self._note_failures(rule, module)
         return sorted(comments.hide(about), key=lambda f: f.sort_key)
 
     def unreadable(self, module: Module, problem: Unreadable) -> list[Finding]:
@@ -367,6 +369,7 @@ class Checker:
                 self._failed(rule.code, module, error)
 
     def _as_findings(self, problems: list[Problem], rule: Rule, module: Module, at: object) -> list[Finding]:
+        self._note_failures(rule, module)
         if isinstance(at, Event) and rests_on_annotation(at):
             problems = [structs.replace(problem, declared=True) for problem in problems]
         if isinstance(at, Event) and at.place.is_one_way:
@@ -425,6 +428,11 @@ class Checker:
                     finding, row=at.row, column=at.column + 1, end_row=at.end_row, end_column=at.end_column + 1
                 )
         return finding
+
+    def _note_failures(self, rule: Rule, module: Module) -> None:
+        """Say which fixes of a rule have failed; their findings are there without."""
+        for error in failures():
+            self._failed(f"the fix of {rule.code}", module, error)
 
     def _fixed(self, finding: Finding, proposal: Proposal, rule: Rule, module: Module) -> Finding:
         """A finding with the fix that its rule proposes."""

@@ -8,6 +8,7 @@ from functools import partial
 import msgspec
 
 from jaxlint.cst.changes import EditCall, Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.bodies.slots import ANY_ITEM, GIVING, Slot, changed_by, may_be, slot_of
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -398,6 +399,7 @@ def _is_repeated(call: Call, path: str, body: Body) -> bool:
     return False
 
 
+@proposing
 def _own(copy: _Copy, field: str, held: Value) -> Proposal | None:
     """The fix: the copy is given a copy of what the field of the original holds."""
     value = plain(held)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from msgspec import structs
 
 from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.choosing.given import is_pytree
@@ -251,6 +252,7 @@ def _compared(
     return None
 
 
+@proposing
 def _leaf_by_leaf(part: Compare, instance: Instance | None, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
     """The fix that compares the leaves, of which all have to be equal."""
     if instance is None or any(f.role is not Role.LEAF for f in instance.cls.fields):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import CallSetattr, Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, Event
@@ -121,6 +122,7 @@ class AssignmentInInit(EventRule):
         )
 
 
+@proposing
 def _past_the_refusal(event: AssignAttribute, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix that sets a field of the class as the generated `__init__` does, where that is a plain dataclass."""
     if event.how not in ("assign", "setattr") or not cls.framework.sets_plainly or cls.field(event.attr) is None:
@@ -145,6 +147,7 @@ def _may_run_again(event: AssignAttribute, cls: PytreeClass, evaluator: Evaluato
     return field is not None and field.role is Role.STATIC and rebuilt.leaves.isdisjoint(method.self_reads)
 
 
+@proposing
 def _in_factory(event: AssignAttribute, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix that computes the field in a classmethod."""
     method = event.place.method

@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import islice
 
 from jaxlint.cst.changes import Proposal, RenameFunction, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.calls.transformed_classes import instances_in
@@ -293,6 +294,7 @@ def _optimized(code: CodeRead, instances: _Modules, evaluator: Evaluator) -> Ite
                 yield _problem(given.at, held_in, what, way_out, fix)
 
 
+@proposing
 def _filtered_ones(taken: Sequence[Applied], event: Cross, evaluator: Evaluator) -> Proposal | None:
     """The fix: the transformations of equinox that do the same, where these have no options that they do not know."""
     module = event.place.module
@@ -317,6 +319,7 @@ def _filtering(name: str) -> str:
     return "pass its arrays alone, by `eqx.partition`" if own is None else f"use `eqx.{own.partition('.')[2]}`"
 
 
+@proposing
 def _using(name: str, at: object, module: Module, evaluator: Evaluator) -> Proposal | None:
     """The fix: what is called or applied there is equinox's, which does the same to arrays only."""
     written = spelled(_OF_EQUINOX[name], module, evaluator.model.resolver) if name in _OF_EQUINOX else None
@@ -326,6 +329,7 @@ def _using(name: str, at: object, module: Module, evaluator: Evaluator) -> Propo
     return Proposal(f"Use `{written[0]}`", Applicability.UNSAFE, (change,), written[1])
 
 
+@proposing
 def _of_arrays(given: Expr, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
     """The fix: what the optimizer is given is what of the module are arrays."""
     module, resolver = code.place.module, evaluator.model.resolver

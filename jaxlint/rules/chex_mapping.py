@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -164,11 +165,13 @@ def _is_mapping(instance: Instance, evaluator: Evaluator) -> bool:
     )
 
 
-def _as_tuple(expr: Expr) -> Proposal:
+@proposing
+def _as_tuple(expr: Expr) -> Proposal | None:
     """The fix: the values of an instance are unpacked."""
     return _unpacking(Rewrite(expr.at, "{0}.to_tuple()", (expr.at,)))
 
 
+@proposing
 def _as_tuples(iterable: Expr, instance: Instance, code: CodeRead) -> Proposal | None:
     """The fix: the values of one instance after the other are unpacked, whose class has a name here."""
     cls, module = instance.cls, code.place.module
@@ -177,7 +180,8 @@ def _as_tuples(iterable: Expr, instance: Instance, code: CodeRead) -> Proposal |
     return _unpacking(Rewrite(iterable.at, f"map({cls.name}.to_tuple, {{0}})", (iterable.at,)))
 
 
-def _unpacking(change: Rewrite) -> Proposal:
+@proposing
+def _unpacking(change: Rewrite) -> Proposal | None:
     return Proposal("Unpack the values", Applicability.UNSAFE, (change,))
 
 

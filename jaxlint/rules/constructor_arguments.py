@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import NameArgument, Proposal, Rename
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CallMethod, Construct, Event
@@ -327,6 +328,7 @@ def _keyword(
     return _Wrong(at, what if cls.custom_init() is None else f"does not take `{name}`", error, way_out, fix)
 
 
+@proposing
 def _declared(event: Construct, wrong: _Wrong, evaluator: Evaluator) -> Proposal | None:
     """The fix that declares the field of a keyword that the class does not know."""
     given = next((one for one in event.arguments if one.at is wrong.at and one.name), None)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Confidence
 from jaxlint.infer.bodies.contents import contents_of
 from jaxlint.infer.calls.tracers import left_out
@@ -230,6 +231,7 @@ def _changes(leaf: Leaf, evaluator: Evaluator) -> bool:
     return leaf.is_given or _may_be_array(leaf) or is_updated(leaf.field, leaf.cls, evaluator)
 
 
+@proposing
 def _fix(leaf: Leaf, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
     """The fix: the field is static, if it is declared in the same file."""
     owner = evaluator.model.build(leaf.field.owner)

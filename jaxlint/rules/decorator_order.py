@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from jaxlint.cst.changes import MoveDecorator, Proposal, Remove
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.libraries.transforms import REFUSING_WRAPPED
@@ -165,7 +166,8 @@ def _problem(cls: PytreeClass, remake: Remake) -> Problem:
     )
 
 
-def _fix(remake: Remake, *, swap: bool) -> Proposal:
+@proposing
+def _fix(remake: Remake, *, swap: bool) -> Proposal | None:
     """The fix: the decorator goes, or goes below the other one."""
     name, at = remake.standard.name, remake.standard.at
     keeps_all = remake.outcome in (Outcome.NO_CLASS, Outcome.NO_INSTANCE, Outcome.NOTHING)

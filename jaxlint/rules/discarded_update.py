@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import AssignTo, Proposal
+from jaxlint.cst.failing import advising, proposing
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Discard, Event, Place, Replace, Update
@@ -421,6 +422,7 @@ def _is_in_tuple(update: Update) -> bool:
     return isinstance(update, Replace) and update.beside
 
 
+@advising
 def _way_out(event: Discard, base: str | None, evaluator: Evaluator) -> str:
     """Where the result should go."""
     update = event.update
@@ -461,6 +463,7 @@ def _is_passed_over(base: str, event: Discard, evaluator: Evaluator) -> bool:
     return not any(dotted(part) == base for statement in later for part in own_parts(statement))
 
 
+@proposing
 def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Proposal | None:
     """The fix: assign the result to what is copied, if that is a variable of the function around, or held by one."""
     update = event.update

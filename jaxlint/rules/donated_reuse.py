@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -218,6 +219,7 @@ def _shares_arrays(copied: Call, value: Value, evaluator: Evaluator) -> bool:
     )
 
 
+@proposing
 def _copying(shared: SharedLeaves, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
     """The fix: the second of two leaves that are the same arrays gets a copy of them, where the instance is made."""
     module, resolver = code.place.module, evaluator.model.resolver
@@ -321,6 +323,7 @@ def _problem_of_call(again: Expr, path: str, event: Cross, name: str) -> Problem
     )
 
 
+@proposing
 def _binding(path: str, call: Call, event: Cross, code: CodeRead) -> Proposal | None:
     """The fix: the old value is bound to the new one if nothing else is done with it; else it is not donated."""
     parameter, function = event.parameter, event.function
@@ -332,6 +335,7 @@ def _binding(path: str, call: Call, event: Cross, code: CodeRead) -> Proposal | 
     return _keeping(event) if fix is None else replace(fix, otherwise=_keeping(event))
 
 
+@proposing
 def _keeping(event: Cross) -> Proposal | None:
     """The fix: the argument is not donated any more."""
     if event.parameter is None or event.function is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Remove
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
@@ -134,6 +135,7 @@ def _advice(cls: PytreeClass, clash: Clash) -> str:
     return f"drop `{_written(second)}`" + (f", or `{_written(first)}`" if first is not None else "")
 
 
+@proposing
 def _removal(clash: Clash) -> Proposal | None:
     """The fix: the second registration goes, or the first one if the second one is what makes a dataclass."""
     first, second = clash.first, clash.second

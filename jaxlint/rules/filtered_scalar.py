@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import EditField, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -279,6 +280,7 @@ def _given_itself(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
         )
 
 
+@proposing
 def _as_array(event: Cross, evaluator: Evaluator) -> Proposal | None:
     """The fix: an array is passed that is made of the number."""
     place = event.place
@@ -303,6 +305,7 @@ def _scalar(
         yield _problem(at, cls, name, "eqx.filter_jit", how, _converting(field, module, evaluator))
 
 
+@proposing
 def _converting(field: Field, module: Module, evaluator: Evaluator) -> Proposal | None:
     """The fix: the field makes arrays of the numbers that it is given."""
     resolver, call = evaluator.model.resolver, field.call

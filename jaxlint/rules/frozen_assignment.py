@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.failing import advising
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, Event
@@ -172,6 +173,7 @@ def _quoted(target: str) -> str:
     return target if target.startswith("an ") else f"`{target}`"
 
 
+@advising
 def _way_out(cls: PytreeClass, event: AssignAttribute, evaluator: Evaluator) -> str:
     """The update to write instead, and where its result goes."""
     if event.how == "delete":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.reading.creation import frozen_conflict
 from jaxlint.project.modules import Module
@@ -115,6 +116,7 @@ class FrozenInheritance(ClassRule):
         )
 
 
+@proposing
 def _fix(cls: PytreeClass, module: Module) -> Proposal | None:
     if cls.registered is False and cls.framework.is_pytree:
         return None  # it is to be registered first, which is JAX101's

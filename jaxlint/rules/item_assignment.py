@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.failing import advising
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignItem, Event, Place
@@ -274,6 +275,7 @@ def _is_written_for_both(module: Module, evaluator: Evaluator) -> bool:
     )
 
 
+@advising
 def _update_of_array(event: AssignItem, evaluator: Evaluator) -> str:
     """How to make the changed array, and where to put it."""
     name = dotted(event.target)
@@ -289,6 +291,7 @@ def _update_of_array(event: AssignItem, evaluator: Evaluator) -> str:
     return rebinding_help(owner, update, event.at, event.place, evaluator)
 
 
+@advising
 def _update_of_instance(event: AssignItem, cls: PytreeClass, evaluator: Evaluator) -> str:
     """The update of the field that is meant."""
     name = dotted(event.target)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxlint.cst.changes import Change, DropOption, EditCall, Proposal, RenameFunction, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -135,6 +136,7 @@ def _ignored(event: Transformed, function: Function, evaluator: Evaluator) -> It
         )
 
 
+@proposing
 def _compiled(event: Transformed, function: Function, names: Sequence[str], evaluator: Evaluator) -> Proposal | None:
     """The fix: `jdc.jit`, which reads the annotations, compiles the function, or `jax.jit` is told the names."""
     applied, module = event.applied, event.place.module
@@ -148,6 +150,7 @@ def _compiled(event: Transformed, function: Function, names: Sequence[str], eval
     return Proposal("Compile it with `jdc.jit`", Applicability.UNSAFE, (change,), written[1], named)
 
 
+@proposing
 def _named(applied: Applied, function: Function, names: Sequence[str]) -> Proposal | None:
     """The fix: the options of `jax.jit`, where it is called or held by a partial, name the parameters, too."""
     if applied.static_argnums != () or applied.static_argnames is None:
@@ -160,6 +163,7 @@ def _named(applied: Applied, function: Function, names: Sequence[str]) -> Propos
     return Proposal("Name the static parameters", Applicability.UNSAFE, (change,))
 
 
+@proposing
 def _annotating(event: Transformed, evaluator: Evaluator) -> Proposal | None:
     """The fix: the parameters that `static_argnums` names are annotated, and the option goes."""
     function, module, applied = event.function, event.place.module, event.applied

@@ -8,6 +8,7 @@ import msgspec
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, RenameFunction
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import dotted, is_bound, names, own, variables
@@ -188,6 +189,7 @@ def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) ->
     )
 
 
+@proposing
 def _filtering(event: Transformed, evaluator: Evaluator) -> Proposal | None:
     """The fix: the transformation of equinox, which traces the arrays of the module."""
     name = _FILTERED.get(event.applied.transform.name, "")

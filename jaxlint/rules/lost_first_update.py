@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from jaxlint.cst.changes import Change, InsertLine, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Replace, Update, rests_on_annotation
@@ -237,6 +238,7 @@ def _in_loops(
                 yield msgspec.structs.replace(_problem(made, made), fix=_from_turn_to_turn(made, loop, code))
 
 
+@proposing
 def _from_turn_to_turn(made: _Made, loop: For, code: CodeRead) -> Proposal | None:
     """The fix: each turn starts from what the last one has made, and the first one from the original."""
     name, base = made.name, made.update.base
@@ -446,13 +448,10 @@ def _index(update: Update) -> Expr:
 
 def _may_change(call: Call, made: _Made) -> bool:
     """Whether a call is given the original or what holds it, and so may change it in place."""
-    receiver = made.update.receiver
-    frozen = made.is_array or (isinstance(receiver, Instance) and receiver.cls.frozen is True)
-    for expr in (*(a.value for a in call.args), *((call.func.value,) if isinstance(call.func, Attribute) else ())):
-        path = dotted(expr)
-        if path is not None and (made.base.startswith(f"{path}.") or (path == made.base and not frozen)):
-            return True
-    return False
+    frozen = made.is_array or (isinstance(held := made.update.receiver, Instance) and held.cls.frozen is True)
+    given = (*(a.value for a in call.args), *((call.func.value,) if isinstance(call.func, Attribute) else ()))
+    paths = [path for expr in given if (path := dotted(expr)) is not None]
+    return any(made.base.startswith(f"{path}.") or (path == made.base and not frozen) for path in paths)
 
 
 def _stale(again: Update, made: _Made, field: str) -> Problem:
@@ -471,7 +470,8 @@ def _stale(again: Update, made: _Made, field: str) -> Problem:
     )
 
 
-def _starting_from(name: str, base: Expr) -> Proposal:
+@proposing
+def _starting_from(name: str, base: Expr) -> Proposal | None:
     """The fix: the update starts from what was updated before."""
     return Proposal(f"Start from `{name}`", Applicability.UNSAFE, (Rewrite(base.at, name),))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from jaxlint.cst.changes import EditField, Proposal, Remove, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, Container, Instance, Scalar, Value, plain
@@ -252,6 +253,7 @@ class _Declaration:
                     self._other_option(argument.keyword, argument.value),
                 )
 
+    @proposing
     def _other_option(self, name: str, value: Expr) -> Proposal | None:
         """The fix of an option that is not taken: it goes, or becomes the one that marks a field static here."""
         if name not in _MARKS:
@@ -288,7 +290,8 @@ class _Declaration:
         )
 
 
-def _uncalled(factory: Expr) -> Proposal:
+@proposing
+def _uncalled(factory: Expr) -> Proposal | None:
     """The fix of a factory that is no function: what it calls, or a function that returns it."""
     if isinstance(factory, Call) and not factory.args:
         change = Rewrite(factory.at, "{0}", (factory.func.at,))

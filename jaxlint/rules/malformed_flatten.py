@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxlint.cst.changes import Decorate, Proposal, Rename, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
@@ -269,7 +270,8 @@ def _unpacks_leaves(name: str, cls: PytreeClass, method: Function, evaluator: Ev
     return False
 
 
-def _exchanged(method: Function, own: list[str]) -> Proposal:
+@proposing
+def _exchanged(method: Function, own: list[str]) -> Proposal | None:
     """The fix of two parameters that stand in each other's place."""
     first, second = (parameter for parameter in method.parameters if parameter.name in own)
     changes = (Rename(first.at, second.name), Rename(second.at, first.name))
@@ -431,17 +433,15 @@ def _by_functions(
     )
 
 
+@proposing
 def _taken_in_order(back: Rebuilt, found: Mismatch) -> Proposal | None:
     """The fix: the children are unpacked in the order in which they are given."""
     if back.taken is None or len(found.into) != len(back.taken.items):
         return None
     items = back.taken.items
     wanted = {name: position for position, name in found.into.items()}
-    changes = tuple(
-        Rewrite(items[position].at, "{0}", (items[wanted[name]].at,))
-        for position, name in found.sent.items()
-        if wanted[name] != position
-    )
+    moved = [(position, wanted[name]) for position, name in found.sent.items() if wanted[name] != position]
+    changes = tuple(Rewrite(items[position].at, "{0}", (items[taken].at,)) for position, taken in moved)
     return Proposal("Take the children in their order", Applicability.UNSAFE, changes)
 
 

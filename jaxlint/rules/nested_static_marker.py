@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import HoistMarker, NeededImport, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -163,6 +164,7 @@ def _nested_parameter(at: object, parameter: str, function: str, fix: Proposal |
     )
 
 
+@proposing
 def _marking(annotation: Placed, marker: Expr, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix: the marker goes around all of the annotation; that which stands in an alias stays there, too."""
     if any(part.at == marker.at for part in parts(annotation.expr)):
@@ -174,6 +176,7 @@ def _marking(annotation: Placed, marker: Expr, cls: PytreeClass, evaluator: Eval
     return Proposal("Put the marker around the annotation", Applicability.UNSAFE, (change,), written[1])
 
 
+@proposing
 def _importing(name: str, module: Module) -> Proposal | None:
     """The fix: what is imported for type checkers, or in a function, is imported for all of the module."""
     scopes = module.outline.scopes.values()
@@ -187,7 +190,8 @@ def _importing(name: str, module: Module) -> Proposal | None:
     return Proposal(f"Import `{name}`", Applicability.UNSAFE, (), (needed,))
 
 
-def _hoisting(annotation: Expr, marker: Expr) -> Proposal:
+@proposing
+def _hoisting(annotation: Expr, marker: Expr) -> Proposal | None:
     """The fix: the marker goes around all of the annotation."""
     change = HoistMarker(annotation.at, marker.at)
     return Proposal("Put the marker around the annotation", Applicability.UNSAFE, (change,))

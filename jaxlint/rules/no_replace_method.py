@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import CallFunction, Proposal, Rename, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -135,6 +136,7 @@ def _problem(cls: PytreeClass, call: Call, at: object, method: str | None, fix: 
     )
 
 
+@proposing
 def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Proposal | None:
     """The fix: the method or the function that makes the copy."""
     cls, call = receiver.cls, event.call
@@ -159,6 +161,7 @@ def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Pr
     return Proposal(f"Call `{written[0]}`", Applicability.SAFE, (change,), written[1])
 
 
+@proposing
 def _at_leaf(event: CallMethod, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix of an update of one leaf of a module whose constructor takes no fields, or is not known."""
     call, (argument, *others) = event.call, event.call.args
@@ -172,6 +175,7 @@ def _at_leaf(event: CallMethod, cls: PytreeClass, evaluator: Evaluator) -> Propo
     return Proposal(f"Call `{written[0]}`", Applicability.SAFE, (change,), written[1])
 
 
+@proposing
 def _of_tuple(event: Replace) -> Proposal | None:
     """The fix of a function that is given a named tuple: its method is called."""
     cls, call = event.receiver.cls, event.call

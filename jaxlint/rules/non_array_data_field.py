@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.calls.transformed_classes import traced_by
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -380,6 +381,7 @@ def _consequence(traced: TracedBy) -> str:
     return f"`{traced.transform}` refuses it{when} (TypeError)"
 
 
+@proposing
 def _marking(field: Field, cls: PytreeClass, module: Module, traced: TracedBy, evaluator: Evaluator) -> Proposal | None:
     """The fix that marks the field static; what branches return may differ in it, and then none of both will do."""
     from jaxlint.rules.analyses.fixes.roles import make_static

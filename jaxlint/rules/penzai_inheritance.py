@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Change, Decorate, EditClass, Proposal, Remove, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -153,6 +154,7 @@ def _refused(cls: PytreeClass, text: str) -> Problem:
     return _problem(cls, f"{what}: the class cannot be created ({PENZAI_REFUSES}); {advice}", advice, fix)
 
 
+@proposing
 def _option(cls: PytreeClass, *, is_given: bool) -> Proposal | None:
     """The fix that takes the option for inherited fields away, or gives it."""
     decorator = next((one for one in cls.registrations if one.framework is PENZAI and not one.is_call), None)
@@ -167,6 +169,7 @@ def _option(cls: PytreeClass, *, is_given: bool) -> Proposal | None:
     return Proposal(f"Remove `{_OPTION}`", Applicability.SAFE, (Remove(placed.expr.at),))
 
 
+@proposing
 def _inheriting(cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix that makes the class a `pz.Struct`."""
     written = spelled("penzai.pz.Struct", cls.module, evaluator.model.resolver)
@@ -176,6 +179,7 @@ def _inheriting(cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     return Proposal("Inherit from `pz.Struct`", Applicability.SAFE, (change,), written[1])
 
 
+@proposing
 def _decorating(standard: Registration, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix that puts the decorator of penzai in the place of that of the standard library."""
     written = spelled("penzai.pz.pytree_dataclass", cls.module, evaluator.model.resolver)
@@ -185,6 +189,7 @@ def _decorating(standard: Registration, cls: PytreeClass, evaluator: Evaluator) 
     return Proposal("Decorate it with `pz.pytree_dataclass`", Applicability.SAFE, (change,), written[1])
 
 
+@proposing
 def _decorated(cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix that decorates the class."""
     written = spelled("penzai.pz.pytree_dataclass", cls.module, evaluator.model.resolver)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import NameArgument, Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import (
@@ -171,6 +172,7 @@ def _refused(cls: PytreeClass, field: Field, call: FieldCall, value: Placed, acc
     )
 
 
+@proposing
 def _named(cls: PytreeClass, call: FieldCall, value: Placed, applicability: Applicability) -> Proposal | None:
     """The fix that gives a default by its name."""
     if value.module is not cls.module or not call.keywords.isdisjoint({"default", "default_factory"}):

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import is_bound, may_run_after, names, variables
 from jaxlint.finding import Applicability
@@ -218,6 +219,7 @@ def _rebound_names(node: FunctionNode, evaluator: Evaluator) -> Iterator[Problem
             yield problem if looped else structs.replace(problem, fix=_returning(target.id, value, code, evaluator))
 
 
+@proposing
 def _returning(name: str, value: Expr, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
     """The fix: the copy is returned, alone or next to what the function returns already."""
     of = [value.func.value] if isinstance(value, Call) and isinstance(value.func, Attribute) else []

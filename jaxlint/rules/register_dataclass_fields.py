@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import AddItems, EditCall, Proposal, Remove, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
@@ -236,6 +237,7 @@ class _Lists:
             self._other_list(absent, present),
         )
 
+    @proposing
     def _other_list(self, absent: str, present: str) -> Proposal | None:
         """The fix: the other list holds all other fields."""
         listed = self.lists.data if present == "data_fields" else self.lists.meta
@@ -296,12 +298,14 @@ class _Lists:
             fix = self._respelled(name, list_name, meant[0])
         return self._problem(at, f"{message}: it cannot be registered (ValueError); {way_out}", advice, fix=fix)
 
+    @proposing
     def _removal(self, name: str, list_name: str, level: Applicability, last: bool = False) -> Proposal | None:
         """The fix that takes a name out of a list."""
         written = self._written(list_name, name)
         change = Remove(written[-1 if last else 0]) if written else None
         return None if change is None else Proposal(f"Remove `{name}` from {list_name}", level, (change,))
 
+    @proposing
     def _respelled(self, name: str, list_name: str, meant: str) -> Proposal | None:
         """The fix that writes another name in the place of one."""
         written = self._written(list_name, name)
@@ -320,6 +324,7 @@ class _Lists:
             fix=self._adding(names),
         )
 
+    @proposing
     def _adding(self, names: list[str]) -> Proposal | None:
         """The fix that puts each field into the list that its type tells of."""
         added: dict[str, list[str]] = {}

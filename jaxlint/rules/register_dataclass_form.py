@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import NeededImport, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -155,6 +156,7 @@ def _written_at(cls: PytreeClass, registration: Registration) -> Expr | None:
     return next((one for one in places if place_of(one.at) == place_of(registration.at)), None)
 
 
+@proposing
 def _from_tree_util(cls: PytreeClass, registration: Registration, resolver: Resolver) -> Proposal | None:
     """The fix that takes the function from where it is."""
     written = spelled("jax.tree_util.register_dataclass", cls.module, resolver)
@@ -167,6 +169,7 @@ def _from_tree_util(cls: PytreeClass, registration: Registration, resolver: Reso
     return Proposal(f"Write `{written[0]}`", Applicability.SAFE, (Rewrite(named.at, written[0]),), written[1])
 
 
+@proposing
 def _with_class(cls: PytreeClass, registration: Registration, resolver: Resolver) -> Proposal | None:
     """The fix of a call without the class: the class is given, or `partial` waits for it."""
     expr = _written_at(cls, registration)

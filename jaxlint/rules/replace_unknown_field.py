@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import Proposal, Rename
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Event, KeywordValue, Replace
@@ -129,6 +130,7 @@ def _with_filled(event: Replace, evaluator: Evaluator) -> Replace:
     return replace(event, keywords=(*event.keywords, *filled)) if filled else event
 
 
+@proposing
 def _renaming(event: Replace, keyword: KeywordValue, close: str | None) -> Proposal | None:
     """The fix: the name of the field that is near."""
     if close is None or event.call.keyword(keyword.name) is None:
@@ -136,6 +138,7 @@ def _renaming(event: Replace, keyword: KeywordValue, close: str | None) -> Propo
     return Proposal(f"Rename to `{close}`", Applicability.UNSAFE, (Rename(keyword.at, close),))
 
 
+@proposing
 def _declaring(event: Replace, keyword: KeywordValue, evaluator: Evaluator) -> Proposal | None:
     """The fix that declares the field; in what is written for a dict, nobody knows its value."""
     if event.call.keyword(keyword.name) is None or not keyword.name.isidentifier():

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.cst.changes import Proposal, Rename, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Replace, Update
@@ -300,6 +301,7 @@ def _handed_back(value: Expr | None, name: str) -> Iterator[Name]:
     return (read for read in returned_variables(value) if read.id == name)
 
 
+@proposing
 def _returning(made: _Made, following: tuple[Statement, ...], older: str | None = None) -> Proposal | None:
     """The fix: the copy is returned in the place of the original, unless its variable gets something else."""
     if is_bound_in(made.name, following):
@@ -310,7 +312,8 @@ def _returning(made: _Made, following: tuple[Statement, ...], older: str | None 
     return Proposal(f"Return `{made.name}`", Applicability.UNSAFE, changes)
 
 
-def _rebinding(made: _Made) -> Proposal:
+@proposing
+def _rebinding(made: _Made) -> Proposal | None:
     """The fix in a loop or a branch: the copy takes the place of the original there."""
     return Proposal(f"Assign it to `{made.original}`", Applicability.UNSAFE, (Rewrite(made.at, made.original),))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability
@@ -146,6 +147,7 @@ def _arrays(call: cst.BaseExpression) -> list[cst.BaseExpression]:
     return []
 
 
+@proposing
 def _mapping(call: Call, instances: LocalInstances, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
     """The fix of a choice between two states of one class: it is made for each leaf."""
     given = call.positional

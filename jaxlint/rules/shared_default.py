@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.promises import made_by_defaults
@@ -130,6 +131,7 @@ class SharedDefault(ClassRule):
                 )
 
 
+@proposing
 def _made_anew(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix, where the default is made in the class: of one with a name, a factory would give the same to all."""
     if cls.framework.is_tuple or field.default is None or not isinstance(field.default.expr, (Call, Display)):

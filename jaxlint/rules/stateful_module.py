@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, RenameFunction
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import dotted
@@ -227,6 +228,7 @@ def _argument(call: Call, name: str, function: Function) -> Expr | None:
     return call.positional[index] if index < len(call.positional) else call.keyword(name)
 
 
+@proposing
 def _with_nnx(applied: Applied, own: str, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
     """The fix: the transformation of flax.nnx, which writes the state back, if it is the only one."""
     written = spelled(f"flax.{own}", code.place.module, evaluator.model.resolver)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.cst.changes import Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Confidence
 from jaxlint.infer.calls.transformed_classes import instances_in, traced_by
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -273,6 +274,7 @@ def _is_assigned_numbers(field: Field, cls: PytreeClass, evaluator: Evaluator) -
     return bool(given) and all(one is not None and is_one_number(evaluator.assigned_value(one)) for one in given)
 
 
+@proposing
 def _as_leaf(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:
     """The fix. None for a field that may hold a size or a name instead: as leaves these could not be used as such."""
     from jaxlint.rules.analyses.fixes.roles import make_leaf

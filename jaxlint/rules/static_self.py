@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import Change, DropOption, Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, Event, Transformed
@@ -262,11 +263,13 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
         )
 
 
+@proposing
 def _decorator_fix(method: Function, cls: PytreeClass, level: Applicability, evaluator: Evaluator) -> Proposal | None:
     """The fix of the decorators of a method."""
     return _dropping(evaluator.calls.transformed.decorating(method, cls.module), method, cls, level, evaluator)
 
 
+@proposing
 def _dropping(
     every: Iterable[Applied], method: Function, cls: PytreeClass, level: Applicability, evaluator: Evaluator
 ) -> Proposal | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Instance, plain
@@ -112,6 +113,7 @@ class StringAnnotations(ClassRule):
             )
 
 
+@proposing
 def _without_quotes(field: Field) -> Proposal | None:
     """The fix: the annotation as an expression, if it names what is imported."""
     place = field.annotation

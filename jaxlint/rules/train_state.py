@@ -9,6 +9,7 @@ import msgspec
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Change, EditCall, NameArgument, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import dotted, own, returned
 from jaxlint.finding import Applicability, Confidence
@@ -241,6 +242,7 @@ def _constructed(event: Construct) -> Iterator[Problem]:
     yield _problem(cls, call.func.at, wrong, way_out, _with_create(call))
 
 
+@proposing
 def _with_create(call: Call) -> Proposal | None:
     """The fix: `create` makes the state, which counts its steps from 0."""
     step = call.keyword("step")
@@ -252,6 +254,7 @@ def _with_create(call: Call) -> Proposal | None:
     return _fix("Make it with `create`", *changes)
 
 
+@proposing
 def _after(call: Call) -> Proposal | None:
     """The fix that sets the step of the state once it is made."""
     step = call.keyword("step")
@@ -263,7 +266,8 @@ def _after(call: Call) -> Proposal | None:
     return _fix("Set it afterwards", Rewrite(call.at, f"{{0}}({given}).replace(step={{1}})", parts))
 
 
-def _fix(title: str, *changes: Change) -> Proposal:
+@proposing
+def _fix(title: str, *changes: Change) -> Proposal | None:
     """A fix of a call that could only raise."""
     return Proposal(title, Applicability.SAFE, changes)
 
@@ -415,6 +419,7 @@ def _at_path(target: cst.BaseExpression, path: tuple[int, ...]) -> cst.BaseExpre
     return target
 
 
+@proposing
 def _handing(name: str, collection: str, calls: Sequence[Call]) -> Proposal | None:
     """The fix that hands the new values to the one call that updates the state."""
     updates = [c for c in calls if isinstance(c.func, Attribute) and c.func.attr == "apply_gradients"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from jaxlint.cst.changes import Proposal, Remove, Rename, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -317,6 +318,7 @@ def _mismatched(selected: Expr, replacement: Expr) -> _Wrong | None:
 # -- fixes ---------------------------------------------------------------------------------------
 
 
+@proposing
 def _swapped(call: Call) -> Proposal | None:
     """The fix of the first two arguments, which stand in each other's place."""
     if len(call.positional) < 2:
@@ -326,6 +328,7 @@ def _swapped(call: Call) -> Proposal | None:
     return Proposal("Swap the first two arguments", Applicability.SAFE, changes)
 
 
+@proposing
 def _whole_array(expr: Expr, call: Call) -> Proposal | None:
     """The fix of an item that is selected alone: the array gets an updated copy."""
     where, tree, value = _argument(call, 0, "where"), _argument(call, 1, "pytree"), _argument(call, 2, "replace")
@@ -351,6 +354,7 @@ def _misspelt(step: Attribute, cls: PytreeClass) -> _Wrong:
     return _Wrong(step.at, what, "AttributeError", way_out, fix)
 
 
+@proposing
 def _replaced(expr: Expr, event: Update, evaluator: Evaluator) -> Proposal | None:
     """The fix of a static field of the tree itself, which is selected alone."""
     call = event.call
@@ -368,6 +372,7 @@ def _replaced(expr: Expr, event: Update, evaluator: Evaluator) -> Proposal | Non
     return Proposal(f"Call `{written[0]}`", Applicability.SAFE, (change,), written[1])
 
 
+@proposing
 def _selected_once(selected: Display, doubled: Expr, replacement: Expr) -> Proposal | None:
     """The fix of a node that is selected twice: the first is left out, whose replacement is lost."""
     first = next(index for index, item in enumerate(selected.items) if same(item, doubled))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import Annotate, NeededImport, Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -288,6 +289,7 @@ def _assigned(cls: PytreeClass, assignment: ClassAssignment) -> Problem:
     )
 
 
+@proposing
 def _annotating(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evaluator) -> Proposal | None:
     """The fix: the name is annotated with the type of its value, and so becomes a field."""
     expr, scope = assignment.value, cls.symbol.declaration.qualname

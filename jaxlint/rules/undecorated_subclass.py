@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jaxlint.cst.changes import Change, Decorate, NeededImport, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -267,6 +268,7 @@ def _help(cls: PytreeClass, base: PytreeClass) -> str:
     return f"put `@{registration.name}` above `class {cls.name}` too"
 
 
+@proposing
 def _decorating(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix: the decorators of the base class above the class as well, as they are written in its file."""
     declared = cls.symbol.declaration

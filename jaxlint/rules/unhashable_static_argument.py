@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import structs
 
 from jaxlint.cst.changes import MakeHashable, Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross, Event
@@ -194,6 +195,7 @@ def _given_values(made: Made, evaluator: Evaluator) -> dict[str, tuple[Expr, Val
     return {name: (expr, evaluator.static(Placed(expr, made.module, made.scope))) for name, expr in given}
 
 
+@proposing
 def _of_fields(given: Mapping[str, tuple[Expr, Value]], evaluator: Evaluator) -> Proposal | None:
     """The fix of an instance: the one field that cannot be hashed is given a tuple or a frozenset."""
     whys = ((expr, unhashable(value, evaluator)) for expr, value in given.values())
@@ -205,6 +207,7 @@ def _of_fields(given: Mapping[str, tuple[Expr, Value]], evaluator: Evaluator) ->
     return Proposal(f"Make it a {function}", Applicability.UNSAFE, (change,))
 
 
+@proposing
 def _of_call(event: Cross, evaluator: Evaluator) -> Proposal | None:
     """The fix of an instance that is made where it is passed."""
     place, value = event.place, plain(event.value)
@@ -267,6 +270,7 @@ def _is_only_hoped(event: Cross) -> bool:
     return not is_made_in(value.cls, event.place.module, event.module)
 
 
+@proposing
 def _fix(event: Cross, why: Unhashable, evaluator: Evaluator) -> Proposal | None:
     """The fix: the value is made a tuple or a frozenset, or its class is frozen."""
     value = plain(event.value)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from jaxlint.cst.changes import BeginBody, Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -225,6 +226,7 @@ def _undeclared(cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Itera
             return
 
 
+@proposing
 def _declared(event: AssignAttribute, cls: PytreeClass, function: Function, evaluator: Evaluator) -> Proposal | None:
     """The fix that declares what the constructor sets."""
     if function.name != "__init__":
@@ -432,6 +434,7 @@ def _problem(
     )
 
 
+@proposing
 def _holding_nothing(function: Function, fields: list[Field]) -> Proposal | None:
     """The fix: the fields hold nothing until something is assigned to them."""
     if function.self_name is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import EditText, Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Edit, Severity
 from jaxlint.rules.base import Problem, SuppressionRule
 from jaxlint.suppression.comments import Comments, Malformed, Selector, Suppression
@@ -109,6 +110,7 @@ def _unknown(suppression: Suppression, selector: Selector, known: list[str], com
     )
 
 
+@proposing
 def _fix(suppression: Suppression, selector: Selector, known: list[str], comments: Comments) -> Proposal | None:
     """The fix: the rule that is meant is named, or none."""
     meant = nearest(selector.text.lower(), [word.lower() for word in known], 0.7)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import Change, NeededImport, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -274,6 +275,7 @@ def _summands(expr: Expr) -> tuple[Expr, ...]:
     return (expr,)
 
 
+@proposing
 def _wrapped(containers: Sequence[_Container], cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix: the containers that are assigned to an attribute become those of flax."""
     if not containers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Decorate, Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.calls.transformed_classes import traced_by
@@ -253,6 +254,7 @@ def _is_item(expr: Expr, name: str) -> bool:
     return isinstance(expr, Subscript) and dotted(expr.value) == name
 
 
+@proposing
 def _registering(cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:
     """The fix that registers a dataclass, which stands in the module, with all its fields as data."""
     if not cls.is_dataclass or cls.is_pytree or cls.module is not module or not cls.fields_known:

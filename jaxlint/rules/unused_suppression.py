@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import EditText, Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.rules.base import Problem, Rule, SuppressionRule
 from jaxlint.suppression.comments import Comments, Selector, Suppression, Usage
@@ -113,6 +114,7 @@ def _all_ran(meant: list[type[Rule]], comments: Comments) -> bool:
     return any(rule in comments.ran for rule in meant) and all(rule in comments.ran for rule in wanted)
 
 
+@proposing
 def _fix(comments: Comments, suppression: Suppression, unused: Collection[Selector]) -> Proposal | None:
     """The removal of all that is unused in a comment, the same for each part of it."""
     edits = removal(comments.source, suppression, unused)

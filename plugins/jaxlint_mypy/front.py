@@ -18,6 +18,7 @@ from mypy.types import AnyType, Instance, Type, TypeOfAny
 from jaxlint import __version__
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings, is_sure_enough, rule_enabled
+from jaxlint.cst.failing import failures
 from jaxlint.errors import UserError
 from jaxlint.infer.calls.calls import CallEvaluator
 from jaxlint.infer.calls.transformed_classes import TracedClasses
@@ -399,10 +400,7 @@ class FrontEnd:
         found: list[tuple[Problem, Rule]] = []
         for rule in self.rules.of_classes:
             if cls.is_pytree or rule.all_classes:
-                try:
-                    found += [(problem, rule) for problem in rule.check_class(cls, self.evaluator)]
-                except Exception as error:
-                    self.failed(rule.code, error)
+                found += self._problems(rule, partial(rule.check_class, cls, self.evaluator))
         return found
 
     def event_problems(self, events: Iterable[Event]) -> list[tuple[Problem, Rule]]:
@@ -443,11 +441,14 @@ class FrontEnd:
         return found
 
     def _problems(self, rule: Rule, check: Callable[[], Iterable[Problem]]) -> list[tuple[Problem, Rule]]:
+        found: list[tuple[Problem, Rule]] = []
         try:
-            return [(problem, rule) for problem in check()]
+            found += [(problem, rule) for problem in check()]
         except Exception as error:
             self.failed(rule.code, error)
-            return []
+        for failure in failures():
+            self.failed(f"the fix of {rule.code}", failure)
+        return found
 
     def failed(self, what: str, error: Exception) -> None:
         """Keep one line about a failure of ours; the rest goes on."""

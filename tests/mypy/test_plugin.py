@@ -18,6 +18,7 @@ from jaxlint_mypy.hooks import Hooks
 from jaxlint_mypy.plugin import JaxlintPlugin
 from mypy import api
 
+from jaxlint import __version__
 from tests.mypy.run import ROOT, SMALL_CONFIG, environment, mypy, reports
 from tests.patience import PATIENCE
 
@@ -241,6 +242,25 @@ def test_a_failure_is_told_once(folder: Path, broken: str, left: list[str], monk
     (line,) = [line for line in output.splitlines() if "and goes on without it" in line]
     assert re.match(r"[\w/.]+\.pyi?:\d+: note: ", line), line
     assert set(left) <= set(codes(output))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["jaxlint.rules.analyses.fixes.rebinding.UpdateField", "jaxlint.rules.frozen_assignment.update_text"],
+)
+def test_a_fix_that_fails_takes_no_finding_with_it(folder: Path, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **kwargs: object) -> None:
+        raise ZeroDivisionError("on purpose")
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(broken, fail)
+    name = f"unfixed_{broken.replace('.', '_')}.py"
+    (folder / name).write_text(PROGRAM)
+    output, errors, status = api.run([name, "--show-traceback"])
+    assert (errors, status) == ("", 1)
+    assert codes(output) == ["jaxlint-mutable-default", "jaxlint-frozen-assignment", "jaxlint-frozen-assignment"]
+    (line,) = [line for line in output.splitlines() if "ZeroDivisionError" in line]
+    assert f"note: jaxlint {__version__} failed at the fix of JAX401 and goes on without it" in line
 
 
 def _shown() -> list[str]:

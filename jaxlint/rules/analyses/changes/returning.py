@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Change, NeededImport, Proposal, ReturnAlso, ReturnLast, TakeAlso, TakeResult
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place
@@ -19,6 +20,7 @@ from jaxlint.syntax.statements import Body, Return, assigned_names, walk
 _ATTRIBUTES = frozenset({"property", "cached_property", "setter", "getter", "deleter", "overload", "abstractmethod"})
 
 
+@proposing
 def returning(
     change: Change | None,
     name: str,
@@ -40,6 +42,7 @@ def returning(
     return Proposal(f"Return `{name}`, and let callers take it", Applicability.UNSAFE, tuple(changes), imports)
 
 
+@proposing
 def taking(change: Change, name: str, place: Place, imports: tuple[NeededImport, ...] = ()) -> Proposal | None:
     """The unsafe fix of a copy of the parameter `name`, which is returned already: calls that drop it take it."""
     function = place.function
@@ -72,6 +75,7 @@ def _taken(function: Function, name: str, module: Module) -> Iterator[Change]:
         yield TakeResult(at, name, position, attributes, owners)
 
 
+@proposing
 def returning_also(
     name: str, place: Place, function: Function, body: Body, evaluator: Evaluator, *, is_rebound: bool = False
 ) -> Proposal | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from jaxlint.cst.changes import Change, EditCall, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass, Registration
 
 
+@proposing
 def freezing(cls: PytreeClass, module: Module) -> Proposal | None:
     """The fix that makes a class frozen, if it stands in the module."""
     takes = [one for one in cls.made_by if "frozen" in one.framework.options.get(one.function, ())]

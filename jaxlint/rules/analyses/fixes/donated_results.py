@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxlint.cst.changes import AssignTo, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.rules.analyses.fixes.rebinding import is_own_variable
@@ -16,6 +17,7 @@ from jaxlint.syntax.statements import Assign, Body, Do, assigned_names, reads, w
 _Position = tuple[bool, int | None]
 
 
+@proposing
 def binding_result(
     name: str, call: Call, function: Function, code: CodeRead, is_update: Callable[[Expr], bool]
 ) -> Proposal | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxlint.cst.changes import CallFactory, Change, MakeFactory, Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.framework import Unflatten
@@ -15,6 +16,7 @@ from jaxlint.syntax.expressions import last_name
 _NAME = "make"
 
 
+@proposing
 def computing_once(
     cls: PytreeClass, function: Function, evaluator: Evaluator, verb: str = "Compute"
 ) -> Proposal | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from jaxlint.cst.changes import InsertLine, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.symbols.outline import Assignment
@@ -29,6 +30,7 @@ from jaxlint.syntax.statements import (
 )
 
 
+@proposing
 def making_once(expr: Expr, name: str, loop: Statement | None, code: CodeRead) -> Proposal | None:
     """The unsafe fix that binds a variable, `name` if that is free, to an expression in front of the loop that has it.
 

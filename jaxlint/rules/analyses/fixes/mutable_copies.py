@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.cst.changes import Change, EditCall, EnterBlock, InsertLine, NameItem, Proposal, Rename
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.events import CodeRead, MutateField
 from jaxlint.infer.known.values import Array
@@ -69,6 +70,7 @@ def variable_of(expr: Expr) -> str | None:
     return start.id if start is not expr and isinstance(start, Name) else None
 
 
+@proposing
 def entering(call: Call, name: str, body: Body) -> Proposal | None:
     """The fix that enters the context manager: what writes to the copy goes into the block."""
     writes = [s for s in body if any(isinstance(t, Attribute) and variable_of(t) == name for t in bound_by(s))]
@@ -78,6 +80,7 @@ def entering(call: Call, name: str, body: Body) -> Proposal | None:
     return Proposal("Enter the context manager", Applicability.UNSAFE, (change,))
 
 
+@proposing
 def naming(call: Call, body: Body, code: CodeRead) -> Proposal | None:
     """The fix that names the copy: what the block assigns to the original, it assigns to the copy."""
     original = dotted(call.positional[0])
@@ -98,6 +101,7 @@ def is_certain(block: Block, body: Body) -> bool:
     return any(s.body is block.body or is_certain(block, s.body) for s in opened)
 
 
+@proposing
 def returning_copy(block: Block, returned: list[Expr]) -> Proposal | None:
     """The fix that returns the copy, wherever the original is returned behind the block."""
     end = max((statement.at.end_lineno for statement in block.body), default=place_of(block.call.at).end_row)
@@ -106,6 +110,7 @@ def returning_copy(block: Block, returned: list[Expr]) -> Proposal | None:
     return Proposal(f"Return `{block.copy}`", Applicability.UNSAFE, changes) if changes else None
 
 
+@proposing
 def changing_copy(event: MutateField, path: str, block: Block, renewed: set[str]) -> Proposal | None:
     """The fix that changes what the copy holds, which is made anew for that if it is an array of numpy."""
     if event.receiver_text != block.original or "." in (block.original or "."):
@@ -130,12 +135,14 @@ def _variable(at: object, block: Block) -> Expr | None:
     return None
 
 
-def renewing(at: object, path: str) -> Proposal:
+@proposing
+def renewing(at: object, path: str) -> Proposal | None:
     """The fix that gives the copy an array of its own before something happens."""
     change = InsertLine(at, f"{path} = {path}.copy()")
     return Proposal(f"Copy `{path}` first", Applicability.UNSAFE, (change,))
 
 
+@proposing
 def not_validating(block: Block) -> Proposal | None:
     """The fix that lets the block change the structure."""
     if len(block.call.positional) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxlint.cst.changes import InsertLine, NeededImport, Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -14,6 +15,7 @@ from jaxlint.pytrees.model import PytreeClass
 _NUMBERS = {"int": "0", "float": "0.0", "bool": "False"}
 
 
+@proposing
 def declaring(
     cls: PytreeClass, name: str, value: Value, module: Module, evaluator: Evaluator, *, is_set: bool = False
 ) -> Proposal | None:

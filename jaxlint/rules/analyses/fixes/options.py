@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from jaxlint.cst.changes import Change, DropOption, EditCall, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -19,6 +20,7 @@ def is_written_in(applied: Applied, function_module: Module | None, module: Modu
     return function_module is module and (applied.is_decorator or not isinstance(applied.at, Span))
 
 
+@proposing
 def not_donating(parameter: str, function: Function, every: Iterable[Applied]) -> Proposal | None:
     """The fix that lets a transformation, which stands in the module, keep the buffers of an argument."""
     changes = [
@@ -29,6 +31,7 @@ def not_donating(parameter: str, function: Function, every: Iterable[Applied]) -
     return _alone(f"Do not donate `{parameter}`", changes)
 
 
+@proposing
 def tracing(parameter: str, function: Function, every: Iterable[Applied]) -> Proposal | None:
     """The fix that lets a transformation, which stands in the module, trace an argument that is static."""
     changes = [
@@ -56,11 +59,13 @@ def _dropped(
         yield DropOption(applied.at, f"{option}_argnames", (parameter,))
 
 
+@proposing
 def _alone(title: str, changes: Sequence[Change]) -> Proposal | None:
     """The unsafe fix that one change makes."""
     return Proposal(title, Applicability.UNSAFE, tuple(changes)) if len(changes) == 1 else None
 
 
+@proposing
 def allowing_integers(applied: Applied, module: Module, scope: str, evaluator: Evaluator) -> Proposal | None:
     """The fix that lets a derivative, which stands in the module, take integers: their part of it has no numbers."""
     if applied.transform.name not in ("jax.grad", "jax.value_and_grad"):

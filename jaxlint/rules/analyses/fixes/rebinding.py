@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import AssignTo, BeginBody, InsertLine, NeededImport, Proposal, SetItem, UpdateField
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -27,6 +28,7 @@ from jaxlint.syntax.statements import Do, own_parts, targets_of, walk
 _ASSIGNED = frozenset({"assign", "augment", "setattr", "unpack", "loop", "with"})
 
 
+@proposing
 def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
     """The fix of an assignment that is refused: what may be assigned before it is bound to a copy with the new value.
 
@@ -54,6 +56,7 @@ def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
     return _binding(change, _applicability(root, event.place), copied[1], event.place, evaluator)
 
 
+@proposing
 def _binding_around(
     root: str, path: Sequence[str], instances: Sequence[Instance | None], event: AssignAttribute, evaluator: Evaluator
 ) -> Proposal | None:
@@ -106,6 +109,7 @@ def _assignable(path: Sequence[str], instances: Sequence[Instance | None]) -> in
     return 0
 
 
+@proposing
 def setting_item(event: AssignItem, applicability: Applicability, evaluator: Evaluator) -> Proposal | None:
     """The fix of an item of a jax array that is assigned: the array, or what holds it, is bound to an updated copy."""
     array, place, owner = dotted(event.target), event.place, event.owner
@@ -126,6 +130,7 @@ def setting_item(event: AssignItem, applicability: Applicability, evaluator: Eva
     return _binding(UpdateField(event.at, base, copied[0], array), applicability, copied[1], place, evaluator)
 
 
+@proposing
 def setting_field(event: AssignItem, instance: Instance, evaluator: Evaluator) -> Proposal | None:
     """The fix of a field that is assigned as if it were an item: the instance is bound to an updated copy."""
     base, index, place = dotted(event.target), event.index, event.place
@@ -140,6 +145,7 @@ def setting_field(event: AssignItem, instance: Instance, evaluator: Evaluator) -
     return _binding(UpdateField(event.at, base, copied[0]), Applicability.SAFE, copied[1], place, evaluator)
 
 
+@proposing
 def setting_dict(event: MutateField, evaluator: Evaluator) -> Proposal | None:
     """The fix of an item of a dict in a static field that is assigned: the field gets a new dict."""
     root, held = event.receiver_text, plain(event.held)
@@ -161,6 +167,7 @@ def setting_dict(event: MutateField, evaluator: Evaluator) -> Proposal | None:
     return Proposal(title, Applicability.UNSAFE, (change,), copied[1], returned)
 
 
+@proposing
 def _binding(
     change: UpdateField,
     applicability: Applicability,
@@ -174,6 +181,7 @@ def _binding(
     return binding(fix, replace(change, is_returned=True), change.base, place, evaluator)
 
 
+@proposing
 def binding(
     fix: Proposal, change: UpdateField | AssignTo, name: str, place: Place, evaluator: Evaluator
 ) -> Proposal | None:
@@ -197,6 +205,7 @@ def binding(
     return replace(fix, otherwise=returned)
 
 
+@proposing
 def _putting_back(
     change: UpdateField | AssignTo,
     name: str,
@@ -213,6 +222,7 @@ def _putting_back(
     return Proposal(title, Applicability.UNSAFE, (change, back, *origin.changes), imports)
 
 
+@proposing
 def _setting_in_place(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
     """The fix of an attribute of an item of a list or dict: an updated copy takes its place."""
     place, span = event.place, place_of(event.at)
@@ -251,6 +261,7 @@ def _copied(
     return template, tuple(needed)
 
 
+@proposing
 def taking_result(fix: Proposal | None, call: Call, base: Expr, place: Place, evaluator: Evaluator) -> Proposal | None:
     """The fix of a call that raises and would make a copy of `base` once it is mended, which somebody has to take.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import Change, DropMarker, EditField, MoveItem, NeededImport, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.known.values import Array, Instance, Scalar, Value, plain
@@ -45,6 +46,7 @@ def _has_markers(framework: Framework) -> bool:
     return bool(framework.static_marking or framework.static_annotation) or any(f.unmarked for f in functions)
 
 
+@proposing
 def make_leaf(field: Field, cls: PytreeClass, module: Module, model: PytreeModel) -> Proposal | None:
     """The fix that takes the static marker from a field, if `module` declares it."""
     if field.owner.module is not module or not _has_markers(cls.framework):
@@ -107,6 +109,7 @@ def _moved(field: Field, cls: PytreeClass, model: PytreeModel) -> tuple[Change, 
     return MoveItem(lists.meta_given.expr.at, lists.data_given.expr.at, field.name), ()
 
 
+@proposing
 def move_to_meta(field: Field, cls: PytreeClass, model: PytreeModel) -> Proposal | None:
     """The fix that moves the name of a field from `data_fields` to `meta_fields`."""
     lists = cls.lists
@@ -120,6 +123,7 @@ def move_to_meta(field: Field, cls: PytreeClass, model: PytreeModel) -> Proposal
     return Proposal(f"Make `{field.name}` static", Applicability.UNSAFE, (change,))
 
 
+@proposing
 def keep_dropped(field: Field, cls: PytreeClass, module: Module, model: PytreeModel) -> Proposal | None:
     """The fix that makes a leaf of a field which is no part of the pytree, and has a number by default."""
     if field.owner.module is not module or field.default is None or not is_number(field.default.expr):
@@ -141,6 +145,7 @@ def keep_dropped(field: Field, cls: PytreeClass, module: Module, model: PytreeMo
     return Proposal(title, Applicability.UNSAFE, (change,))
 
 
+@proposing
 def drop_marker(field: Field, module: Module, model: PytreeModel) -> Proposal | None:
     """The fix that takes a marker that does nothing from a field that is a leaf."""
     unmarked = unmark(field, model) if field.owner.module is module else None
@@ -178,6 +183,7 @@ def _with_plain_function(
     return None if written is None else (EditField(field.at, is_call=True, function=written[0]), written[1])
 
 
+@proposing
 def make_static(field: Field, cls: PytreeClass, module: Module, model: PytreeModel) -> Proposal | None:
     """The fix that makes a field static in the words of its framework, if `module` declares it."""
     if field.owner.module is not module or field.annotation is None:
@@ -191,6 +197,7 @@ def make_static(field: Field, cls: PytreeClass, module: Module, model: PytreeMod
     return Proposal(f"Make `{field.name}` static", Applicability.UNSAFE, (change,), imports)
 
 
+@proposing
 def remark(field: Field, cls: PytreeClass, model: PytreeModel) -> Proposal | None:
     """The fix that puts the marker of the framework in the place of another one."""
     marker = static_marker(field, model)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from jaxlint.cst.changes import Change, Proposal, ReplaceBody, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
@@ -25,6 +26,7 @@ class _Parts(NamedTuple):
     every: list[str]
 
 
+@proposing
 def past_constructor(cls: PytreeClass) -> Proposal | None:
     """The fix, if flattening takes apart all that the constructor sets, and the class itself declares both."""
     parts = _parts(cls)
@@ -38,6 +40,7 @@ def past_constructor(cls: PytreeClass) -> Proposal | None:
     return None if change is None else Proposal("Rebuild past the constructor", Applicability.UNSAFE, (change,))
 
 
+@proposing
 def completed(cls: PytreeClass, counted: str = "") -> Proposal | None:
     """The fix of a `tree_flatten` that leaves attributes out: both methods have all of them then.
 
@@ -72,6 +75,7 @@ def completed(cls: PytreeClass, counted: str = "") -> Proposal | None:
     return Proposal("Give all attributes, and set them", Applicability.UNSAFE, (*changes, change))
 
 
+@proposing
 def children_ordered(
     flatten: Function, module: Module, children: Sequence[str], expected: Sequence[str]
 ) -> Proposal | None:
@@ -90,6 +94,7 @@ def children_ordered(
     return Proposal("Order the children", Applicability.UNSAFE, changes)
 
 
+@proposing
 def children_in_order(flatten: Function, module: Module, found: Mismatch) -> Proposal | None:
     """The fix: the children are given in the order in which they are taken."""
     places = sorted(found.sent)
@@ -102,6 +107,7 @@ def children_in_order(flatten: Function, module: Module, found: Mismatch) -> Pro
     return children_ordered(flatten, module, sent, into) if sorted(sent) == sorted(into) else None
 
 
+@proposing
 def children_completed(flatten: Function, left: Sequence[str | None]) -> Proposal | None:
     """The fix: what is left out becomes a child, behind the others, as the constructor takes them."""
     returned = flatten.return_values[0]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.cst.changes import Change, Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, Instance, Scalar, plain
@@ -88,6 +89,7 @@ def _other_count(value: Display, first: Routine) -> Flaw:
     return Flaw(value, what, "return a pair", "return `(children, aux_data)`, where the aux data may be None", fix)
 
 
+@proposing
 def _with_comma(bare: Expr, second: Routine | None) -> Proposal | None:
     """The fix: the attribute is the one child, and taken out of the children where they are passed on as a whole."""
     changes: list[Change] = [Rewrite(bare.at, "({0},)", (bare.at,))]
