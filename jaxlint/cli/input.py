@@ -29,6 +29,10 @@ def stdin_name(paths: Sequence[str], filename: str | None) -> str | None:
         raise click.UsageError("The standard input (-) is checked alone; give no other paths.")
     if filename is not None and os.path.isdir(filename):
         raise UserError(f"--stdin-filename: {filename}: Is a directory")
+    if filename is not None:
+        from jaxlint.project.files import refuse_notebook
+
+        refuse_notebook(filename)
     return filename or STDIN
 
 

@@ -32,7 +32,8 @@ class UpdateField(msgspec.Struct, frozen=True):
     `at` is the attribute as a target, or the call of `setattr`; or an item, if `array` is what has it, as it is
     written: then the value is an updated copy of that. `template` makes the copy out of `{base}` and `{value}`:
     `{base}.replace(x={value})`. There is no fix if nobody would see the copy, unless another change returns it
-    (`is_returned`).
+    (`is_returned`). What is assigned to the attributes `also`, by statements that follow, goes into the same copy, as
+    `{value1}`, ….
     """
 
     at: object
@@ -40,6 +41,7 @@ class UpdateField(msgspec.Struct, frozen=True):
     template: str
     array: str = ""
     is_returned: bool = False
+    also: tuple[object, ...] = ()
 
 
 class AssignTo(msgspec.Struct, frozen=True):
@@ -401,6 +403,10 @@ class Proposal(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...]
     imports: tuple[NeededImport, ...] = ()
     otherwise: Proposal | None = None
+
+    def or_else(self, other: Proposal) -> Proposal:
+        """The fix, or another one if neither it nor what it proposes otherwise can be made."""
+        return replace(self, otherwise=other if self.otherwise is None else self.otherwise.or_else(other))
 
     def as_unsafe(self) -> Proposal:
         """The fix where what it mends may be meant for something else."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import TypeAlias, TypeVar
 
@@ -25,6 +25,10 @@ _SIMPLE = (
     *(cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.BaseNumber, cst.BaseString),
     *(cst.List, cst.Dict, cst.Set, cst.ListComp, cst.DictComp, cst.SetComp),
 )
+
+
+#: How long a line may be in any file.
+_WIDTH = 88
 
 
 class CannotChange(Exception):
@@ -99,8 +103,9 @@ def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.C
     around = statement or block
     if around is None:
         raise CannotChange("there is no statement")
+    others = [_plain_assignment(locate(at), tree) for at in change.also]
     is_own = change.array == change.base and is_own_array(change.base, around, tree)
-    if not (change.is_returned or is_own or "." in change.base or is_wanted(change.base, around, tree)):
+    if not (change.is_returned or is_own or "." in change.base or is_wanted(change.base, around, tree, others)):
         raise CannotChange("nobody would see the copy")
     if change.array and isinstance(target, cst.Subscript) and tree.module.code_for_node(target.value) != change.array:
         raise CannotChange("it is an item of an item")
@@ -108,18 +113,31 @@ def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.C
     def updated(old: cst.CSTNode) -> New:
         assert isinstance(old, (cst.Assign, cst.AugAssign, cst.AnnAssign, cst.Expr))
         value = _item_set(old) if change.array else _assigned(old)
-        return assignment(change.base, _copy(change, value, tree), old.semicolon)
+        copied = _copy(change, [value, *map(_assigned, others)], tree)
+        copied = fitted(copied, tree.place_of(around).column + len(f"{change.base} = "), tree)
+        beside = [one for one in others if next(tree.around(one)) is next(tree.around(around))]
+        return assignment(change.base, copied, beside[-1].semicolon if beside else old.semicolon)
 
     if target is None and (change.array or not _is_setattr(statement)):
         raise CannotChange("it is no plain assignment")
     if target is None or _is_only_target(target, statement):
-        return {around: updated}
+        return {around: updated, **{one: lambda old: cst.RemoveFromParent() for one in others}}
     return _through_variable(change, target, around, tree)
 
 
-def _copy(change: UpdateField, value: cst.BaseExpression, tree: Tree) -> cst.BaseExpression:
-    """The updated copy with a value."""
-    return expression(change.template.replace("{base}", change.base), tree, value=value)
+def _plain_assignment(place: Span, tree: Tree) -> cst.Assign | cst.AugAssign:
+    """The statement that assigns to the attribute at a place, and to nothing else."""
+    target = found(tree, place, cst.Attribute)
+    statement = tree.statement_of(target)
+    if not isinstance(statement, (cst.Assign, cst.AugAssign)) or not _is_only_target(target, statement):
+        raise CannotChange("it is no plain assignment")
+    return statement
+
+
+def _copy(change: UpdateField, values: Sequence[cst.BaseExpression], tree: Tree) -> cst.BaseExpression:
+    """The updated copy with some values."""
+    named = {f"value{number or ''}": value for number, value in enumerate(values)}
+    return expression(change.template.replace("{base}", change.base), tree, **named)
 
 
 def _is_only_target(target: cst.CSTNode, statement: cst.CSTNode | None) -> bool:
@@ -146,7 +164,7 @@ def _through_variable(
     value: cst.BaseExpression = name
     if isinstance(target, cst.Subscript) and change.array:
         value = _with_item(target, "set", name)
-    made = assignment(change.base, _copy(change, value, tree), cst.MaybeSentinel.DEFAULT)
+    made = assignment(change.base, _copy(change, [value], tree), cst.MaybeSentinel.DEFAULT)
     line = cst.SimpleStatementLine([made])
     holder = next(tree.around(around)) if isinstance(around, cst.Assign) else around
     if isinstance(around, cst.Assign) and any(binds(one.target, change.base) for one in around.targets):
@@ -328,6 +346,23 @@ def count_comments(node: cst.CSTNode) -> int:
     return isinstance(node, cst.Comment) + sum(map(count_comments, node.children))
 
 
+def fitted(value: cst.BaseExpression, column: int, tree: Tree) -> cst.BaseExpression:
+    """An expression that begins in a column; a call that would make the longest line has a row for each argument."""
+    text = tree.module.code_for_node(value)
+    longest = max(_WIDTH, *map(len, tree.source.lines))
+    if not isinstance(value, cst.Call) or "\n" in text or column + len(text) <= longest:
+        return value
+    within = _new_row(tree.module.default_indent)
+    args = [arg.with_changes(comma=cst.Comma(whitespace_after=within)) for arg in value.args]
+    args[-1] = args[-1].with_changes(comma=cst.Comma(whitespace_after=_new_row("")))
+    return value.with_changes(whitespace_before_args=within, args=args)
+
+
+def _new_row(indent: str) -> cst.ParenthesizedWhitespace:
+    """The end of a row in brackets, and how much further in the next one begins."""
+    return cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(indent))
+
+
 def keyword_argument(name: str, value: cst.BaseExpression) -> cst.Arg:
     """`name=value` without spaces."""
     equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
@@ -354,6 +389,9 @@ class _Filled(cst.CSTTransformer):
         self._plain: set[cst.CSTNode] = set()
 
     def visit_Arg(self, node: cst.Arg) -> None:
+        self._plain.add(node.value)
+
+    def visit_Element(self, node: cst.Element) -> None:
         self._plain.add(node.value)
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -13,10 +13,11 @@ from jaxlint.cst.trees import Tree
 _CHOOSING = frozenset({"max", "min", "next", "getattr", "get", "pop", "setdefault", "popleft", "cast", "first"})
 
 
-def is_wanted(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
+def is_wanted(name: str, statement: cst.CSTNode, tree: Tree, others: Sequence[cst.CSTNode] = ()) -> bool:
     """Whether a variable that is bound by a statement of a function is used later; a parameter has to be returned.
 
-    What the function has just made, and nobody else holds, may be bound to a copy even if it is not used any more.
+    What the function has just made, and nobody else holds, may be bound to a copy even if it is not used any more. What
+    is asked for in `others`, statements that will be gone, does not count.
     """
     function = tree.nearest(statement, cst.FunctionDef)
     if function is None:
@@ -30,7 +31,7 @@ def is_wanted(name: str, statement: cst.CSTNode, tree: Tree) -> bool:
     start = min([row, *(tree.place_of(loop).row for loop in loops)])
     uses = list(_uses(name, function, tree))
     later = [use for use in uses if use is not statement and tree.place_of(use).row >= start]
-    later = [use for use in later if statement not in tree.around(use)]
+    later = [use for use in later if {statement, *others}.isdisjoint(tree.around(use))]
     if name in parameters(function):
         return any(tree.nearest(use, cst.Return) or tree.nearest(use, cst.Yield) for use in later)
     return bool(later) or _is_own(name, function, uses, tree)

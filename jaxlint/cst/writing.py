@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-from jaxlint.cst.changes import CallFactory, Change, EditText, Proposal, TakeAlso, TakeResult
+from jaxlint.cst.changes import CallFactory, Change, EditText, Proposal, TakeAlso, TakeResult, UpdateField
 from jaxlint.cst.edits import edits_between, new_lines
 from jaxlint.cst.imports import import_edit
 from jaxlint.cst.parsed import ParsedRows
@@ -51,7 +51,7 @@ class Writer:
             if isinstance(change, EditText):
                 edits += change.edits
                 continue
-            rows = self.parsed.rows_around(self.locate(change.at))
+            rows = self._rows_of(change)
             if rows is None and isinstance(change, (TakeResult, TakeAlso, CallFactory)):
                 continue  # in a comment
             if rows is None:
@@ -69,6 +69,14 @@ class Writer:
         below, _ = self.source.place(min((edit.start for edit in edits), default=len(self.source.text)))
         edits += [import_edit(needed, self.source, self._outline, below) for needed in proposal.imports]
         return Fix(proposal.title, proposal.applicability, tuple(sorted(edits, key=lambda edit: edit.start)))
+
+    def _rows_of(self, change: Change) -> Rows | None:
+        """The rows that have to be parsed to make a change: all statements that it concerns; None outside of code."""
+        assert not isinstance(change, EditText)
+        places = (change.at, *change.also) if isinstance(change, UpdateField) else (change.at,)
+        around = [self.parsed.rows_around(self.locate(at)) for at in places]
+        known = [rows for rows in around if rows is not None]
+        return (min(known)[0], max(last for _, last in known)) if len(known) == len(around) else None
 
     def _edits_once(self, rows: Rows, changes: Sequence[Change]) -> tuple[Edit, ...] | None:
         """The same, made once for a text, wherever that is."""

@@ -60,10 +60,8 @@ def discover(
             raise PathError(f"{path}: {error.strerror or error}") from error
         except ValueError as error:
             raise PathError(f"{path!r}: is not a path: {error}") from error
-        if path.endswith(".ipynb") and not os.path.isdir(path):
-            raise PathError(
-                f"{path}: is a notebook, of which no code is read; convert it with `jupytext --to py:percent`"
-            )
+        if not os.path.isdir(path):
+            refuse_notebook(path)
         absolute = os.path.abspath(path)
         if force and is_excluded(absolute, excludes(os.path.dirname(absolute))):
             continue
@@ -73,6 +71,12 @@ def discover(
             if known is not file:
                 found[real] = min(known, file, key=lambda name: (name != real, name))
     return sorted(found.values())
+
+
+def refuse_notebook(path: str) -> None:
+    """Raise `PathError` for the path of a notebook: nothing would be found in it."""
+    if path.endswith(".ipynb"):
+        raise PathError(f"{path}: is a notebook, of which no code is read; convert it with `jupytext --to py:percent`")
 
 
 def is_excluded(path: str, excluded: Sequence[Patterns]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from jaxlint.project.index import Accepted, VisibleUpdates
@@ -96,13 +96,39 @@ def update_function(cls: PytreeClass, field: str) -> str:
     return "dataclasses.replace" if is_static and function.endswith("tree_at") else function
 
 
-def update_template(function: str, field: str) -> str:
-    """How a copy of `{base}` is made in which a field is `{value}`; the function is written as given."""
-    if function.startswith("."):
-        return f"{{base}}{function}({field}={{value}})"
+def update_template(function: str, *fields: str) -> str:
+    """How a copy of `{base}` is made in which a field is `{value}`; the function is written as given.
+
+    Of several fields, the values are `{value}`, `{value1}`, ….
+    """
+    values = [f"{{value{number or ''}}}" for number in range(len(fields))]
     if function.endswith("tree_at"):
-        return f"{function}(lambda m: m.{field}, {{base}}, {{value}})"
-    return f"{function}({{base}}, {field}={{value}})"
+        where, value = ", ".join(f"m.{field}" for field in fields), ", ".join(values)
+        return f"{function}(lambda m: {_together(where, fields)}, {{base}}, {_together(value, fields)})"
+    given = ", ".join(f"{field}={value}" for field, value in zip(fields, values, strict=True))
+    return f"{{base}}{function}({given})" if function.startswith(".") else f"{function}({{base}}, {given})"
+
+
+def _together(items: str, fields: Sequence[str]) -> str:
+    """One expression of what there is for each field."""
+    return items if len(fields) == 1 else f"({items})"
+
+
+def is_updatable(cls: PytreeClass, attr: str) -> bool:
+    """Whether a copy with another value of the attribute can certainly be made."""
+    field = cls.field(attr)
+    if field is None or not cls.fields_known or cls.unknown_decorator:
+        return False
+    by_method = cls.framework.replace_method is not None
+    by_leaf = cls.framework.copy_function == "equinox.tree_at" and not is_left_to_class(cls, attr)
+    return by_method or by_leaf or cls.custom_init() is None
+
+
+def is_left_to_class(cls: PytreeClass, attr: str) -> bool:
+    """Whether `tree_at` may not find a field: no leaf is what only the class has as its default (equinox 0.13.8)."""
+    field = cls.field(attr)
+    by_leaf = cls.framework.copy_function == "equinox.tree_at" and cls.custom_init() is not None
+    return by_leaf and field is not None and field.role is Role.UNKNOWN and field.default is not None
 
 
 class UpdatingMethods:

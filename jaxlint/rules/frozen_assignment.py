@@ -11,9 +11,9 @@ from jaxlint.infer.evaluating.events import AssignAttribute, Event
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import update_text
+from jaxlint.pytrees.updating import is_left_to_class, update_text
 from jaxlint.rules.analyses.bodies.lookups import is_belied
-from jaxlint.rules.analyses.fixes.rebinding import is_left_to_class, rebinding, rebinding_help
+from jaxlint.rules.analyses.fixes.rebinding import rebinding, rebinding_help
 from jaxlint.rules.analyses.instances.methods import is_left_over
 from jaxlint.rules.analyses.rebuilding.frozen import (
     assignment_error,
@@ -89,7 +89,8 @@ class FrozenAssignment(EventRule):
 
     `sky.wind = gust` becomes `sky = sky.replace(wind=gust)`, in the spelling of the framework, where `sky` is a
     variable of the function that is used later, or was made by it, or a parameter that is returned. That is safe: the
-    line could only raise. Where a function changes a parameter (or `self`) and returns nothing, it returns the copy
+    line could only raise. Assignments in a row to the same instance make one copy, where no value depends on what is
+    assigned before it. Where a function changes a parameter (or `self`) and returns nothing, it returns the copy
     from then on, and callers in the file put that into the variable that they passed. That is unsafe. So is the fix of
     a parameter without annotation, as callers that are not seen may pass something else. What was taken out of a list
     or dict, or off an attribute, is put back there: `states[0] = sky`, in a loop over `enumerate(states)`, too. There

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from pathlib import Path
 
@@ -12,9 +11,8 @@ import pytest
 from jaxlint import fix_paths, fix_source
 from jaxlint.cli.main import main
 from jaxlint.config.settings import Settings
-from jaxlint.fixes import rounds, running
+from jaxlint.fixes import rounds
 from jaxlint.fixes.names import lost_names
-from jaxlint.fixes.rounds import Fixer
 
 HEADER = "import jax\nfrom flax import struct\n\n\n@struct.dataclass\nclass State:\n    step: jax.Array\n\n\n"
 BODY = "def f(state: State):\n    state.step = 1{}\n    state.replace(step=2)\n    return state\n"
@@ -23,14 +21,6 @@ SAFE = TEXT.replace("state.step = 1", "state = state.replace(step=1)")
 ALL = SAFE.replace("    state.replace(step=2)", "    state = state.replace(step=2)")
 
 Said = tuple[int, str, str]
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("JAXLINT_NO_CACHE", "1")
-    (tmp_path / "a.py").write_text(TEXT)
-    return tmp_path
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Said:
@@ -162,67 +152,6 @@ def test_standard_input(
         assert out == SAFE.replace("\n", "\r\n")
     assert ("Found 2 errors (1 fixed, 1 remaining)." in err) is (option == "--fix")
     assert (project / "a.py").read_text() == TEXT
-
-
-def test_what_is_hidden_is_not_fixed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    hidden = HEADER + BODY.format("  # noqa: JAX401")
-    (project / "a.py").write_text(hidden)
-    run(capsys, "--fix")
-    assert (project / "a.py").read_text() == hidden
-    (project / "a.py").write_text(TEXT)
-    run(capsys, "--write-baseline", "base.json")
-    assert run(capsys, "--fix", "--unsafe-fixes", "--baseline", "base.json")[0] == 0
-    assert (project / "a.py").read_text() == TEXT
-
-
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="nobody keeps root from writing")
-def test_a_file_that_cannot_be_written(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (project / "a.py").chmod(0o444)
-    code, out, err = run(capsys, "--fix")
-    assert (code, err) == (1, "jaxlint: warning: a.py: nothing was fixed: Permission denied\n")
-    assert out.splitlines()[-2] == "Found 2 errors."
-    assert (project / "a.py").read_text() == TEXT
-
-
-def test_another_name_of_a_file_stays_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    os.link(project / "a.py", project / "b.txt")
-    run(capsys, "--fix")
-    assert (project / "b.txt").read_text() == SAFE
-    assert (project / "a.py").samefile(project / "b.txt")
-    assert not [name for name in os.listdir(project) if name.startswith(".jaxlint-")]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="folders there take every file")
-def test_a_folder_that_takes_no_new_file(
-    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Which it is asked for, so that a file is either the old one or the new one."""
-
-    def refuse(path: str, content: bytes) -> None:
-        raise PermissionError(13, "Permission denied", path)
-
-    monkeypatch.setattr(running, "write_atomically", refuse)
-    assert run(capsys, "--fix")[2] == ""
-    assert (project / "a.py").read_text() == SAFE
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert "a.py: nothing was fixed: Permission denied" in run(capsys, "--fix", "--unsafe-fixes")[2]
-    assert (project / "a.py").read_text() == SAFE
-
-
-def test_a_file_that_changes_meanwhile(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    changed = TEXT + "x = 1\n"
-    fix = Fixer.fix
-
-    def change(self: Fixer, path: str, *, unsafe: bool) -> object:
-        one = fix(self, path, unsafe=unsafe)
-        (project / "a.py").write_text(changed)
-        return one
-
-    monkeypatch.setattr(Fixer, "fix", change)
-    done = fix_paths(["a.py"])
-    assert done.problems == ["a.py: nothing was fixed: it has been changed in the meantime"]
-    assert not done.fixed
-    assert (project / "a.py").read_text() == changed
 
 
 @pytest.mark.parametrize("prefix", ["", "\ufeff", "# coding: latin-1\n# é\n", "# coding: utf-8\n# 日本\n"])

@@ -85,7 +85,13 @@ CHANGES = [
     *("S.x = 5", "S.x += 5", "S.inner.y = 7", "S.board[1] = 9", "S.replace(x=5)", 'setattr(S, "x", 5)'),
     *("S.x, n = 5, 6", "S.x, S.z = 5, 6", "n = S.x = 5", "S.x = S.z = 5", "S.x = 5\nS.z = S.x + 1"),
     *("for S.x in (3, 4):\n    pass", "S.inner.y += 7", "S.board[1] += 9", "if S.z == 2: S.x = 5"),
-    *("n = 1; S.x = 5; n = 2", "S.x: int = 5"),
+    *("n = 1; S.x = 5; n = 2", "S.x: int = 5", "S.x = 5\nS.z = S.x + 1\nS.x = 6", "S.x += 1; S.z = 3; n = 4"),
+    *(
+        "S.x = 5; S.z = 6",
+        "S.x = 5\nS.z = 6",
+        "S.x = 5\nS.z += 6\nS.inner.y = 8",
+        "S.x = 5\nS.z = int(repr(S).count('x=5'))",
+    ),
 ]
 
 

@@ -14,11 +14,10 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, AssignItem, MutateField, Place
 from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import update_function, update_template
+from jaxlint.pytrees.updating import is_updatable, update_function, update_template
 from jaxlint.rules.analyses.changes.returning import is_only_returned, returning, taking
 from jaxlint.rules.analyses.fixes.held import ANYTIME, are_dropped, are_dropped_elsewhere, body_around, is_lost
+from jaxlint.rules.analyses.fixes.in_row import assigned_in_row
 from jaxlint.rules.analyses.fixes.origins import is_item_to_assign, origin_of
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted
@@ -34,9 +33,17 @@ def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
 
     That is the variable, or an attribute on the way: `trainer.state` of `trainer.state.step = 1`.
     """
-    base = event.receiver_text
-    if base is None and event.how in ("assign", "augment") and not event.alternatives:
+    if event.receiver_text is None and event.how in ("assign", "augment") and not event.alternatives:
         return _setting_in_place(event, evaluator)
+    alone = _rebinding(event, (), evaluator)
+    row = assigned_in_row(event, evaluator) if alone is not None else ()
+    together = _rebinding(event, row, evaluator) if row else None
+    return alone if together is None or alone is None else together.or_else(alone)
+
+
+def _rebinding(event: AssignAttribute, row: Sequence[Attribute], evaluator: Evaluator) -> Proposal | None:
+    """The fix of an assignment, or of all those in the same `row`, which go into one copy."""
+    base = event.receiver_text
     if base is None or event.how not in _ASSIGNED or any(o.cls is not event.receiver.cls for o in event.alternatives):
         return None
     root, *path = [*base.split("."), event.attr]
@@ -45,20 +52,31 @@ def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
         return None  # nobody knows what holds it
     depth = _assignable(path, instances)
     if not depth and not is_own_variable(root, event.place):
-        return _binding_around(root, path, instances, event, evaluator)
+        return _binding_around(root, path, instances, event, row, evaluator)
     bound = ".".join([root, *path[:depth]])
-    copied = _copied(bound, path[depth:], instances[depth:], event.place, evaluator)
+    copied = _copied(bound, path[depth:], instances[depth:], event.place, evaluator, row)
     if copied is None:
         return None
-    change = UpdateField(event.at, bound, copied[0])
+    change = _updating(event, bound, copied[0], row)
     if depth:
         return Proposal(f"Put an updated copy into `{bound}`", Applicability.SAFE, (change,), copied[1])
     return _binding(change, _applicability(root, event.place), copied[1], event.place, evaluator)
 
 
+def _updating(event: AssignAttribute, base: str, template: str, row: Sequence[Attribute]) -> UpdateField:
+    """The change of an assignment, or of those in a row."""
+    first, *others = [one.at for one in row] or [event.at]
+    return UpdateField(first, base, template, also=tuple(others))
+
+
 @proposing
 def _binding_around(
-    root: str, path: Sequence[str], instances: Sequence[Instance | None], event: AssignAttribute, evaluator: Evaluator
+    root: str,
+    path: Sequence[str],
+    instances: Sequence[Instance | None],
+    event: AssignAttribute,
+    row: Sequence[Attribute],
+    evaluator: Evaluator,
 ) -> Proposal | None:
     """The fix that binds a variable of what is around a function, which has to declare it."""
     place, function = event.place, event.place.function
@@ -74,10 +92,11 @@ def _binding_around(
         return None
     if is_lost(root, ANYTIME, outer, evaluator):
         return None
-    copied = _copied(root, path, instances, place, evaluator)
+    copied = _copied(root, path, instances, place, evaluator, row)
     if copied is None:
         return None
-    changes = (BeginBody(function.at, declared), UpdateField(event.at, root, copied[0], is_returned=True))
+    updating = replace(_updating(event, root, copied[0], row), is_returned=True)
+    changes = (BeginBody(function.at, declared), updating)
     return Proposal(f"Bind `{root}` to an updated copy", Applicability.UNSAFE, changes, copied[1])
 
 
@@ -239,15 +258,20 @@ def _setting_in_place(event: AssignAttribute, evaluator: Evaluator) -> Proposal 
 
 
 def _copied(
-    root: str, path: Sequence[str], instances: Sequence[Instance | None], place: Place, evaluator: Evaluator
+    root: str,
+    path: Sequence[str],
+    instances: Sequence[Instance | None],
+    place: Place,
+    evaluator: Evaluator,
+    row: Sequence[Attribute] = (),
 ) -> tuple[str, tuple[NeededImport, ...]] | None:
     """How a copy of `root` with another value at the end of a path is made, and the imports that it needs.
 
-    The instances are `root` and what it holds on the way.
+    The instances are `root` and what it holds on the way. The attributes of a `row` are set instead of the last one.
     """
     template, needed = "{value}", dict[NeededImport, None]()
     for depth, (attr, instance) in reversed(list(enumerate(zip(path, instances, strict=True)))):
-        if instance is None or not _is_updatable(instance.cls, attr):
+        if instance is None or not is_updatable(instance.cls, attr):
             return None
         function = update_function(instance.cls, attr)
         if not function.startswith("."):
@@ -257,7 +281,10 @@ def _copied(
             function, imports = written
             needed |= dict.fromkeys(imports)
         base = ".".join([root, *path[:depth]])
-        template = update_template(function, attr).replace("{base}", base).replace("{value}", template)
+        is_last = depth == len(path) - 1
+        fields = [one.attr for one in row] if is_last and row else [attr]
+        update = update_template(function, *fields).replace("{base}", base)
+        template = update if is_last else update.replace("{value}", template)
     return template, tuple(needed)
 
 
@@ -336,20 +363,3 @@ def _outer_declaration(name: str, place: Place) -> str | None:
     if scope is None or scope.kind == "class":
         return None
     return f"global {name}" if scope.kind == "module" else f"nonlocal {name}"
-
-
-def _is_updatable(cls: PytreeClass, attr: str) -> bool:
-    """Whether a copy with another value of the attribute can certainly be made."""
-    field = cls.field(attr)
-    if field is None or not cls.fields_known or cls.unknown_decorator:
-        return False
-    by_method = cls.framework.replace_method is not None
-    by_leaf = cls.framework.copy_function == "equinox.tree_at" and not is_left_to_class(cls, attr)
-    return by_method or by_leaf or cls.custom_init() is None
-
-
-def is_left_to_class(cls: PytreeClass, attr: str) -> bool:
-    """Whether `tree_at` may not find a field: no leaf is what only the class has as its default (equinox 0.13.8)."""
-    field = cls.field(attr)
-    by_leaf = cls.framework.copy_function == "equinox.tree_at" and cls.custom_init() is not None
-    return by_leaf and field is not None and field.role is Role.UNKNOWN and field.default is not None
