@@ -22,6 +22,7 @@ from jaxlint.rules.analyses.changes.renewed import decorated, renewed_by
 from jaxlint.rules.analyses.changes.tried_steps import is_carried, is_kept_the_same
 from jaxlint.rules.analyses.changes.updates import array_copy, is_refused, only_measures, puts_back
 from jaxlint.rules.analyses.fixes.held import is_lost
+from jaxlint.rules.analyses.fixes.keeping import is_held_elsewhere
 from jaxlint.rules.analyses.fixes.rebinding import binding, is_own_variable
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
@@ -471,7 +472,7 @@ def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Propo
         return None
     if not _is_of(update, base) and not update.function.startswith("select."):
         return None
-    if "." in base and not _may_hold(base, update.place):
+    if "." in base and not _may_hold(base, update.place, evaluator):
         return None
     root = base.partition(".")[0]
     if not is_own_variable(root, update.place):
@@ -482,9 +483,10 @@ def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Propo
     return binding(fix, AssignTo(event.at, base, is_returned=True), base, update.place, evaluator)
 
 
-def _may_hold(base: str, place: Place) -> bool:
-    """Whether what is copied is an attribute of the instance of an ordinary, or a mutable, class around."""
+def _may_hold(base: str, place: Place, evaluator: Evaluator) -> bool:
+    """Whether what is copied is an attribute of the instance of an ordinary or mutable class around, and nobody else's."""
     method, owner = place.method, place.owner
     if method is None or owner is None or base.partition(".")[0] != method.self_name or base.count(".") > 1:
         return False
-    return owner.frozen is False or (not owner.is_pytree and not owner.is_dataclass and owner.bases_known)
+    is_mutable = owner.frozen is False or (not owner.is_pytree and not owner.is_dataclass and owner.bases_known)
+    return is_mutable and not is_held_elsewhere(owner, base.partition(".")[2], evaluator)

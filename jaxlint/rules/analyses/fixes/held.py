@@ -24,6 +24,7 @@ from jaxlint.syntax.expressions import (
     Call,
     Comprehension,
     Conditional,
+    Constant,
     DictDisplay,
     Display,
     Expr,
@@ -96,6 +97,11 @@ def escapes(name: str, at: object, place: Place, evaluator: Evaluator, holder: s
     return _Holders(place_of(at), place, evaluator).escapes(name, holder)
 
 
+def is_read_later(name: str, at: object, place: Place, evaluator: Evaluator) -> bool:
+    """Whether a variable is asked for behind a place, in the next turn of a loop, or by a function around."""
+    return _Holders(place_of(at), place, evaluator).is_read_behind(name)
+
+
 def body_around(place: Place, evaluator: Evaluator) -> Body:
     """The statements of the function, or of the module, that a place is in."""
     if place.function is None:
@@ -115,9 +121,9 @@ class _Holders:
         self._evaluator = evaluator
         self._statements = list(walk(body, nested=False))
         loops = [s for s in self._statements if isinstance(s, (For, While)) and is_around(s, at)]
-        #: From this row on, what is read is read after the change.
+        #: From there on, what is read is read after the change.
         self._is_repeated = bool(loops) or at == ANYTIME
-        self._behind = 0 if at == ANYTIME else min([at.end_row, *(s.at.lineno for s in loops)])
+        self._behind = (0, 0) if at == ANYTIME else min([at[2:], *((s.at.lineno, 0) for s in loops)])
         self._copied = ""
         self._is_array = is_array
 
@@ -133,8 +139,14 @@ class _Holders:
         if any(name in case.captured for s in self._statements if isinstance(s, Match) for case in s.cases):
             return True
         if self._function is not None and self._is_parameter(name):
-            return not self._is_handed_back(self._function)
+            return self._has_default(name) or not self._is_handed_back(self._function)
         return steps > 0 and any(self._is_of_others(value, name, steps) for value in self._bound_to(name))
+
+    def _has_default(self, name: str) -> bool:
+        """Whether a parameter may be bound to its default, which all calls share."""
+        parameters = self._function.parameters if self._function is not None else ()
+        default = next((one.default for one in parameters if one.name == name), None)
+        return default is not None and not isinstance(default, Constant)
 
     def _is_handed_back(self, function: Function) -> bool:
         """Whether a function returns the variable, as a whole, or callers keep nothing of what they pass to it."""
@@ -214,7 +226,7 @@ class _Holders:
 
     def _is_kept_in(self, other: str, steps: int) -> bool:
         """Whether another variable has the same instance, and somebody asks for it after the change."""
-        if not self._is_known(other) or self._is_read_behind(other):
+        if not self._is_known(other) or self.is_read_behind(other):
             return True
         return self._is_held(other, steps - 1)
 
@@ -326,6 +338,20 @@ class _Holders:
             for part in own_parts(statement):
                 if isinstance(part, Other) and part.kind == "Yield" and any(self._is_in(p, name) for p in part.parts):
                     return True
+                if isinstance(part, Call) and self._is_kept_by(part, name):
+                    return True
+        return False
+
+    def _is_kept_by(self, call: Call, name: str) -> bool:
+        """Whether a function of the module puts the variable that it is given where it is found later."""
+        module = self._place.module
+        for function in module.outline.functions.values():
+            if function.name == last_name(call.func) and function is not self._function:
+                given = call.given_to([p for p in function.positional if p != function.self_name])
+                own = [parameter for parameter, value in given.items() if self._is_in(value, name)]
+                body = (self._evaluator.calls.body_of(FunctionSymbol(module, function)) or ()) if own else ()
+                if any(_keeps(statement, own, function, module) for statement in walk(body, nested=False)):
+                    return True
         return False
 
     def _certainly_before(self, body: Body) -> Iterator[Statement]:
@@ -339,7 +365,7 @@ class _Holders:
 
     def _is_kept(self, target: Expr) -> bool:
         """Whether what is assigned to a target is asked for after the change, as far as can be seen."""
-        return not isinstance(target, Name) or self._is_read_behind(target.id)
+        return not isinstance(target, Name) or self.is_read_behind(target.id)
 
     def _is_in(self, value: Expr, name: str) -> bool:
         """Whether a value is, or keeps, what a variable is bound to."""
@@ -365,15 +391,33 @@ class _Holders:
         classes = {one.name for one in self._place.module.outline.classes.values()}
         return last_name(func) in _KEEPING or last_name(func) in classes
 
-    def _is_read_behind(self, name: str) -> bool:
+    def is_read_behind(self, name: str) -> bool:
         """Whether a variable is read after the change, or in the next turn of a loop around it."""
         places = [place_of(read.at) for read in reads(self._body, name)]
         inner = [s for s in self._statements if isinstance(s, FunctionDefinition)]
         is_called_later = any(is_around(s, place) for s in inner for place in places)
-        return is_called_later or any(p.row >= self._behind and p[:2] >= (self._behind, 0) for p in places)
+        return is_called_later or any(place[:2] >= self._behind for place in places)
 
     def _parts(self) -> Sequence[Expr]:
         return [part for statement in self._statements for part in own_parts(statement)]
+
+
+def _keeps(statement: Statement, parameters: Sequence[str], function: Function, module: Module) -> bool:
+    """Whether a statement of a function puts a parameter where it is found when the function has returned."""
+    scope, given = module.outline.scopes[function.inner_scope], {p.name for p in function.parameters}
+    own = set(scope.bindings) - scope.is_global - given
+    owners: list[Expr] = []
+    match statement:
+        case Assign(targets=targets, value=value) if _holds(value, parameters):
+            owners = [target for target in targets if not isinstance(target, Name) or target.id in scope.is_global]
+        case Do(value=Call(func=Attribute(value=owner, attr=attr), args=args)) if attr in MUTATING:
+            owners = [owner] if any(_holds(argument.value, parameters) for argument in args) else []
+    return any(not any(_starts_from(owner, name) for name in own) for owner in owners)
+
+
+def _holds(value: Expr, names: Sequence[str]) -> bool:
+    """Whether a value is one of some variables, or a display with one of them."""
+    return any(isinstance(item, Name) and item.id in names for item in items_of(value))
 
 
 def _starts_from(target: Expr, name: str) -> bool:

@@ -18,6 +18,7 @@ from jaxlint.pytrees.updating import is_updatable, update_function, update_templ
 from jaxlint.rules.analyses.changes.returning import is_only_returned, returning, taking
 from jaxlint.rules.analyses.fixes.held import ANYTIME, are_dropped, are_dropped_elsewhere, body_around, is_lost
 from jaxlint.rules.analyses.fixes.in_row import assigned_in_row
+from jaxlint.rules.analyses.fixes.keeping import callers_go_on, is_held_elsewhere
 from jaxlint.rules.analyses.fixes.origins import is_item_to_assign, origin_of
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted
@@ -58,6 +59,9 @@ def _rebinding(event: AssignAttribute, row: Sequence[Attribute], evaluator: Eval
     if copied is None:
         return None
     change = _updating(event, bound, copied[0], row)
+    holder = instances[depth - 1] if depth else None
+    if holder is not None and is_held_elsewhere(holder.cls, path[depth - 1], evaluator):
+        return None
     if depth:
         return Proposal(f"Put an updated copy into `{bound}`", Applicability.SAFE, (change,), copied[1])
     return _binding(change, _applicability(root, event.place), copied[1], event.place, evaluator)
@@ -217,8 +221,13 @@ def binding(
     is_array = isinstance(change, UpdateField) and change.template == "{value}"
     if is_lost(name, change.at, place, evaluator, is_array=is_array):
         return _putting_back(change, name, place, evaluator, fix.imports) or returned
+    if name in place.module.outline.scopes[place.scope].is_global:
+        if is_lost(name, ANYTIME, replace(place, functions=()), evaluator, is_array=is_array):
+            return None
     if are_dropped_elsewhere(name, place, evaluator):
         return None
+    if function is not None and callers_go_on(function, name, place.module, evaluator):
+        fix = fix.as_unsafe()  # they may mean to keep the older one, or not
     if function is not None and are_dropped(name, function, place.module):
         return taking(change, name, place, fix.imports)
     return replace(fix, otherwise=returned)
