@@ -484,7 +484,7 @@ def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Propo
 
 
 def _may_hold(base: str, place: Place, evaluator: Evaluator) -> bool:
-    """Whether what is copied is an attribute of the instance of an ordinary or mutable class around, and nobody else's."""
+    """Whether what is copied is an attribute of the instance of an ordinary or mutable class, and of nobody else."""
     method, owner = place.method, place.owner
     if method is None or owner is None or base.partition(".")[0] != method.self_name or base.count(".") > 1:
         return False

@@ -142,9 +142,13 @@ def setting_item(event: AssignItem, applicability: Applicability, evaluator: Eva
     if not base:
         change = UpdateField(event.at, array, "{value}", array)
         return _binding(change, applicability, (), place, evaluator) if is_own_variable(array, place) else None
-    if owner is None or owner.cls.frozen is False or not owner.cls.is_pytree:
+    if owner is not None and (owner.cls.frozen is False or not owner.cls.is_pytree):
         change = UpdateField(event.at, array, "{value}", array)
-        return Proposal(f"Put an updated copy into `{array}`", applicability, (change,)) if owner is not None else None
+        title = f"Put an updated copy into `{array}`"
+        is_held = is_held_elsewhere(owner.cls, attr, evaluator)
+        return None if is_held else Proposal(title, applicability, (change,))
+    if owner is None:
+        return None
     if "." in base or not is_own_variable(base, place):
         return None
     copied = _copied(base, [attr], [owner], place, evaluator)
