@@ -42,6 +42,7 @@ def rebinding(event: AssignAttribute, evaluator: Evaluator) -> Proposal | None:
     return alone if together is None or alone is None else together.or_else(alone)
 
 
+@proposing
 def _rebinding(event: AssignAttribute, row: Sequence[Attribute], evaluator: Evaluator) -> Proposal | None:
     """The fix of an assignment, or of all those in the same `row`, which go into one copy."""
     base = event.receiver_text
