@@ -11,13 +11,13 @@ from jaxlint.cst.changes import NameArgument, Proposal, Rename
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import CallMethod, Construct, Event
+from jaxlint.infer.evaluating.events import CallMethod, Construct, Event, Replace
 from jaxlint.infer.known.values import ClassObject, is_classmethod
 from jaxlint.libraries.trees import TREE_LEAVES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import is_train_state
+from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
 from jaxlint.rules.analyses.bodies.filled_dicts import filled_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.analyses.instances.inherited_makers import handed_up, made_by
@@ -50,8 +50,8 @@ class ConstructorArguments(ClassRule, EventRule):
     ## What it does
 
     Finds calls of constructors with an argument that the class does not take, without one that it needs, with one that
-    is given twice, or, for chex dataclasses, with positional arguments; and calls of class methods of a base that make
-    `cls(...)` without what this subclass needs.
+    is given twice, or, for chex dataclasses, with positional arguments; calls of class methods of a base that make
+    `cls(...)` without what this subclass needs; and copies by `replace` that leave out an `InitVar` without default.
 
     ## Why is this bad?
 
@@ -63,7 +63,7 @@ class ConstructorArguments(ClassRule, EventRule):
     `TypeError: State.__init__() got an unexpected keyword argument 'velocty'`, `TypeError: State.__init__() missing 1
     required positional argument: 'x'`, `TypeError: State.__init__() takes 3 positional arguments but 4 were given`,
     `ValueError: Mappable dataclass constructor doesn't support positional args.(it has the same constructor as python
-    dict)`.
+    dict)`, `ValueError: InitVar 'size' must be specified with replace()`.
 
     ## Example
 
@@ -119,13 +119,16 @@ class ConstructorArguments(ClassRule, EventRule):
     name = "constructor-arguments"
     group = "construction"
     since = "0.1.0"
-    events = (Construct, CallMethod)
+    events = (Construct, CallMethod, Replace)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare one call with the parameters of the constructor."""
         if isinstance(event, CallMethod):
             if isinstance(event.receiver, ClassObject) and event.receiver.exact:
                 yield from _inherited(event.name, event.call, event.receiver.cls, evaluator)
+            return
+        if isinstance(event, Replace):
+            yield from _left_out(event, evaluator)
             return
         assert isinstance(event, Construct)
         cls = event.cls.cls
@@ -184,6 +187,37 @@ def _inherited(
         help=way_out,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
     )
+
+
+def _left_out(event: Replace, evaluator: Evaluator) -> Iterator[Problem]:
+    """Look at a copy with changes: no instance keeps an `InitVar`, and it must be given again."""
+    receiver = event.receiver
+    by_method = event.function == receiver.cls.framework.replace_method and receiver.cls.has_framework_replace
+    if event.call.has_star or not (event.function in REPLACE_FUNCTIONS or by_method):
+        return
+    given = {keyword.name for keyword in event.keywords}
+    needed = [_needed_again(one) - given for one in evaluator.model.family(receiver.cls, exact=receiver.exact)]
+    missing = sorted(needed[0].intersection(*needed[1:]), key=receiver.cls.init_vars.index)
+    if missing:
+        cls, names = receiver.cls, _listed([f"`{name}`" for name in missing])
+        way_out = f"pass {_listed([f'`{name}=...`' for name in missing])}"
+        yield Problem(
+            at=event.call.func.at,
+            message=(
+                f"`{cls.name}` keeps no {names}, and no default of `InitVar` stands in: the call raises ValueError"
+                f" (must be specified with replace()); {way_out}"
+            ),
+            reason="the constructor needs it, and no instance has it",
+            help=f"{way_out}, or give the `InitVar` a default",
+            subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
+        )
+
+
+def _needed_again(cls: PytreeClass) -> frozenset[str]:
+    """The `InitVar`s that a copy must be given."""
+    if not cls.is_dataclass or not cls.members_known or cls.unknown_decorator or cls.framework.is_tuple:
+        return frozenset()
+    return frozenset(f.name for f in cls.members if f.is_init_var and not f.has_default and not f.opaque)
 
 
 def _is_placeholder(event: Construct) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -121,12 +121,14 @@ class DerivedField(EventRule):
             return
         if receiver.refilled:
             return  # a tree of other things, as of what is trained
-        cls = receiver.cls
-        if event.place.owner is not None and event.place.owner in cls.mro and _is_making(event):
-            return
-        replaced = _replaced(event)
-        if not replaced:
-            return
+        for cls, replaced in _replaced(event, receiver.cls, evaluator):
+            if event.place.owner is None or event.place.owner not in cls.mro or not _is_making(event):
+                yield from self._stale(cls, replaced, event, evaluator)
+
+    def _stale(
+        self, cls: PytreeClass, replaced: Collection[str], event: Update, evaluator: Evaluator
+    ) -> Iterator[Problem]:
+        """The first leaf of a class that is computed of others which are replaced, and stays."""
         found = dict(_derived(cls, event, evaluator))
         for once, changed in _derived_once(cls, replaced, evaluator):
             if _is_leaf(cls, once):
@@ -159,12 +161,34 @@ def _is_updated_too(field: str, event: Update, evaluator: Evaluator) -> bool:
     return any(isinstance(p, Call) and p.keyword(field) is not None for p in all_parts(body or ()))
 
 
-def _replaced(event: Update) -> set[str]:
-    """The fields that an update replaces."""
-    if event.function == "equinox.tree_at":
-        root, places = selected_by(next(iter(event.call.positional), None)) or ("", ())
-        return {p.attr for p in places if isinstance(p, Attribute) and isinstance(p.value, Name) and p.value.id == root}
-    return {keyword.name for keyword in event.keywords} if isinstance(event, Replace) else set()
+def _replaced(event: Update, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, set[str]]]:
+    """The fields that an update of an instance replaces, of its own and of instances that it holds, by class."""
+    if event.function != "equinox.tree_at":
+        if isinstance(event, Replace) and event.keywords:
+            yield cls, {keyword.name for keyword in event.keywords}
+        return
+    root, places = selected_by(next(iter(event.call.positional), None)) or ("", ())
+    by_holder: dict[str, set[str]] = {}
+    for place in places:
+        holder = dotted(place.value) if isinstance(place, Attribute) else None
+        if holder is not None and isinstance(place, Attribute):
+            by_holder.setdefault(holder, set()).add(place.attr)
+    for holder, names in by_holder.items():
+        first, *path = holder.split(".")
+        held = _held(cls, path, evaluator) if first == root else None
+        if held is not None:
+            yield held, names
+
+
+def _held(cls: PytreeClass, path: Sequence[str], evaluator: Evaluator) -> PytreeClass | None:
+    """The class of what stands at the end of a path of fields, if instances stand along all of it."""
+    for name in path:
+        field = cls.field(name)
+        value = None if field is None else plain(evaluator.promises.field(field, cls))
+        if not isinstance(value, Instance) or not value.cls.is_pytree:
+            return None
+        cls = value.cls
+    return cls
 
 
 def _derived(cls: PytreeClass, event: Update, evaluator: Evaluator) -> Mapping[str, tuple[str, bool]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+
+import msgspec
 
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -10,9 +13,11 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Instance
 from jaxlint.libraries.arrays import ARRAY_TYPES
 from jaxlint.libraries.trees import TREE_MAPS
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.rebuild import rebuild_of
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.instances.methods import is_overridden
 from jaxlint.rules.analyses.rebuilding.leaf_traits import alternatives
@@ -61,6 +66,9 @@ class InitRecursion(BodyRule):
     Finds a `__post_init__` that makes another instance of its own class: by `replace`, by calling the class, or, where
     unflatten runs the constructor, by mapping over `self`.
 
+    The same is found of an `__init__` that maps over `self` where `tree_unflatten` calls the class. Functions that are
+    given `self` and always do so count, too.
+
     ## Why is this bad?
 
     The other instance is made by the constructor, which runs `__post_init__`, which makes another instance. And what
@@ -105,7 +113,7 @@ class InitRecursion(BodyRule):
     ## Frameworks
 
     All that run `__post_init__`. Mapping over `self` recurs with flax.struct, register_dataclass, jax_dataclasses,
-    chex, tjax and mjx.
+    chex, tjax and mjx, and with a `tree_unflatten` that calls `cls(...)`.
 
     ## Fix safety
 
@@ -127,62 +135,119 @@ class InitRecursion(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """What runs after the constructor and calls methods of its class."""
-        hooks = [f for f in candidate.functions if f.name == _HOOK and f.owner is not None]
-        classes = candidate.module.outline.classes
-        return any(not candidate.unit.calls.isdisjoint(classes[f.owner].methods) for f in hooks if f.owner is not None)
+        """What runs in or after the constructor and calls methods of its class, or gives the instance to something."""
+        calls, module = candidate.unit.calls, candidate.module
+        for function in candidate.functions:
+            if function.owner is None or function.name not in (_HOOK, "__init__"):
+                continue
+            if function.name == _HOOK and not calls.isdisjoint(module.outline.classes[function.owner].methods):
+                return True
+            if _hands_self_on(function, module):
+                return True
+        return False
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for the call among what always runs."""
         cls, function = code.place.owner, code.function
-        if cls is None or function is None or function.name != _HOOK or function.owner is None:
+        if cls is None or function is None or function.owner is None or function.self_name is None:
             return
-        if not cls.is_pytree or cls.custom_init() is not None or cls.params is None or function.self_name is None:
+        if not cls.is_pytree or not _runs_always(function, cls, evaluator):
             return
-        for at, what in _making(code.body, cls, FunctionSymbol(code.place.module, function), evaluator):
+        for at, what in _making(code.body, cls, _Taking.by(function, code.place.module), evaluator):
+            again = f"runs `{function.name}` again" if function.name == _HOOK else "calls the class again"
             yield Problem(
                 at=at,
                 message=(
-                    f"`{_HOOK}` of `{cls.name}` {what}, which runs `{_HOOK}` again: no instance can be made"
+                    f"`{function.name}` of `{cls.name}` {what}, which {again}: no instance can be made"
                     " (RecursionError); compute the fields in a classmethod"
                 ),
-                reason="each instance is made by the constructor, which calls `__post_init__` at its end",
+                reason=f"each instance is made by the constructor, which runs `{function.name}`",
                 help="write a classmethod that computes the fields and returns `cls(...)`",
             )
             return
 
 
+class _Taking(msgspec.Struct, frozen=True):
+    """A function, and the parameter by which it gets the instance that is being made."""
+
+    symbol: FunctionSymbol
+    own: str
+
+    @classmethod
+    def by(cls, method: Function, module: Module) -> _Taking:
+        """A method and its `self`."""
+        return cls(FunctionSymbol(module, method), method.self_name or "")
+
+
+def _hands_self_on(function: Function, module: Module) -> bool:
+    """Whether the text of a method gives `self` to something as an argument."""
+    first, last = function.body_rows
+    text = "\n".join(module.source.lines[first - 1 : last]) if first else ""
+    return re.search(rf"[(,=]\s*{function.self_name}\s*[,)]", text) is not None
+
+
+def _runs_always(function: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether making an instance runs a method; an `__init__` only counts where unflattening runs it, too."""
+    if function.name == _HOOK:
+        return cls.custom_init() is None and cls.params is not None
+    if function.name != "__init__" or cls.framework.unflatten is not Unflatten.CUSTOM:
+        return False
+    rebuilt = rebuild_of(cls, evaluator.model.resolver)
+    return rebuilt is not None and rebuilt.function is function
+
+
 def _making(
     body: Body,
     cls: PytreeClass,
-    method: FunctionSymbol,
+    taking: _Taking,
     evaluator: Evaluator,
     depth: int = 0,
     guarding: frozenset[str] = frozenset(),
 ) -> Iterator[tuple[object, str]]:
-    """Where a method always makes another instance of the class, or another method that it always calls; and how.
+    """Where a function always makes another instance of the class, or another one that it always calls; and how.
 
     `guarding` are the fields that must hold arrays for it: so they do in the next instance if it is given one.
     """
-    function = method.declaration
-    for statement, fields in _always_run(body, method, evaluator):
+    for statement, fields in _always_run(body, taking, evaluator):
         needed = guarding | fields
         for part in _always_evaluated(statement):
-            what = _makes_another(part, cls, function, evaluator)
+            what = _makes_another(part, cls, taking, evaluator)
             if what and all(_stays_array(part, field) for field in needed):
                 yield part.at, what
                 continue
-            called = _own_method(part, cls, function, evaluator) if depth < _MAX_DEPTH else None
-            inner = None if called is None else evaluator.calls.body_of(called)
+            called = _called(part, cls, taking, evaluator) if depth < _MAX_DEPTH else None
+            inner = None if called is None else evaluator.calls.body_of(called.symbol)
             if called is not None and inner is not None:
                 for at, how in _making(inner, cls, called, evaluator, depth + 1, needed):
-                    through = f"calls `{called.declaration.name}`, which {how}"
-                    yield at if called.module is method.module else part.at, through
+                    through = f"calls `{called.symbol.declaration.name}`, which {how}"
+                    is_near = called.symbol.declaration.owner is not None and called.symbol.module is cls.module
+                    yield at if is_near else part.at, through
 
 
-def _own_method(expr: Expr, cls: PytreeClass, function: Function, evaluator: Evaluator) -> FunctionSymbol | None:
+def _called(expr: Expr, cls: PytreeClass, taking: _Taking, evaluator: Evaluator) -> _Taking | None:
+    """The method of the instance that an expression calls, or the function that it gives the instance to."""
+    if not isinstance(expr, Call):
+        return None
+    method = _own_method(expr, cls, taking, evaluator)
+    if method is not None:
+        return _Taking.by(method.declaration, method.module)
+    if not any(_is(argument.value, taking.own) and not argument.star for argument in expr.args):
+        return None
+    within = taking.symbol
+    symbol = evaluator.model.resolver.resolve(expr.func, within.module, within.declaration.inner_scope)
+    if not isinstance(symbol, FunctionSymbol) or symbol.declaration.owner is not None:
+        return None
+    function = symbol.declaration
+    if function.decorators or function.is_generator or function.is_async or expr.has_star:
+        return None
+    given = expr.given_to(function.positional)
+    own = next((name for name, value in given.items() if _is(value, taking.own)), None)
+    return None if own is None else _Taking(symbol, own)
+
+
+def _own_method(expr: Call, cls: PytreeClass, taking: _Taking, evaluator: Evaluator) -> FunctionSymbol | None:
     """The method that `self.method(...)` calls, of whatever subclass `self` is."""
-    if not (isinstance(expr, Call) and isinstance(expr.func, Attribute) and _is(expr.func.value, function.self_name)):
+    if not (isinstance(expr.func, Attribute) and _is(expr.func.value, taking.own)):
         return None
     found = cls.method(expr.func.attr)
     if found is None or found[1].decorators or found[1].is_generator or found[1].is_async:
@@ -192,7 +257,7 @@ def _own_method(expr: Expr, cls: PytreeClass, function: Function, evaluator: Eva
     return FunctionSymbol(found[0].module, found[1])
 
 
-def _always_run(body: Body, method: FunctionSymbol, evaluator: Evaluator) -> Iterator[tuple[Statement, frozenset[str]]]:
+def _always_run(body: Body, taking: _Taking, evaluator: Evaluator) -> Iterator[tuple[Statement, frozenset[str]]]:
     """The statements that run one after the other, up to the first that may leave the function.
 
     With each come the fields of which it is asked before whether they hold arrays, as they do on the host.
@@ -203,24 +268,24 @@ def _always_run(body: Body, method: FunctionSymbol, evaluator: Evaluator) -> Ite
             continue
         if isinstance(statement, If):
             test, inside = statement.branches[0]
-            fields = _asked_for_arrays(test, method, evaluator)
+            fields = _asked_for_arrays(test, taking, evaluator)
             if fields:
-                yield from ((one, more | fields) for one, more in _always_run(inside, method, evaluator))
+                yield from ((one, more | fields) for one, more in _always_run(inside, taking, evaluator))
         if not isinstance(statement, (Assert, FunctionDefinition, ClassDefinition)):
             if any(isinstance(inner, (Return, Raise, Jump)) for inner in walk((statement,), nested=False)):
                 return
 
 
-def _asked_for_arrays(test: Expr, method: FunctionSymbol, evaluator: Evaluator) -> frozenset[str]:
+def _asked_for_arrays(test: Expr, taking: _Taking, evaluator: Evaluator) -> frozenset[str]:
     """The fields of `self` that hold arrays if a test passes that asks nothing else: `isinstance(self.x, Array)`."""
-    first = f"{method.declaration.self_name}."
+    first = f"{taking.own}."
     match test:
         case BoolOp(op="and", left=left, right=right):
-            one, other = (_asked_for_arrays(part, method, evaluator) for part in (left, right))
+            one, other = (_asked_for_arrays(part, taking, evaluator) for part in (left, right))
             return one | other if one and other else frozenset()
         case Call(func=Name(id="isinstance")) if len(test.positional) == 2:
             held, resolver = dotted(test.positional[0]) or "", evaluator.model.resolver
-            types = (resolver.library_name(one, method.module, "") for one in alternatives(test.positional[1]))
+            types = (resolver.library_name(one, taking.symbol.module, "") for one in alternatives(test.positional[1]))
             if any(ARRAY_TYPES.get(name) == "jax" for name in types) and held.startswith(first):
                 return frozenset({held.removeprefix(first)})
     return frozenset()
@@ -244,11 +309,11 @@ def _always_evaluated(statement: Statement) -> Iterator[Expr]:
             stack.extend(children(current))
 
 
-def _makes_another(expr: Expr, cls: PytreeClass, function: Function, evaluator: Evaluator) -> str:
+def _makes_another(expr: Expr, cls: PytreeClass, taking: _Taking, evaluator: Evaluator) -> str:
     """What a call does if it makes another instance of the class, in words."""
     if not isinstance(expr, Call):
         return ""
-    first, func = function.self_name, expr.func
+    first, func, within = taking.own, expr.func, taking.symbol
     if isinstance(func, Attribute) and _is(func.value, first) and func.attr == cls.framework.replace_method:
         return f"calls `self.{func.attr}`" if cls.has_framework_replace else ""
     if (
@@ -260,7 +325,7 @@ def _makes_another(expr: Expr, cls: PytreeClass, function: Function, evaluator: 
         return "calls its own class"
     if isinstance(func, Attribute) and func.attr == "__class__" and _is(func.value, first):
         return "calls its own class"
-    symbol = evaluator.model.resolver.resolve(func, cls.module, function.inner_scope)
+    symbol = evaluator.model.resolver.resolve(func, within.module, within.declaration.inner_scope)
     if symbol == cls.symbol:
         return "calls its own class"
     given = expr.positional
@@ -268,10 +333,17 @@ def _makes_another(expr: Expr, cls: PytreeClass, function: Function, evaluator: 
         return ""
     if symbol.name in REPLACE_FUNCTIONS and given and _is(given[0], first):
         return f"calls `{dotted(func) or 'replace'}` for itself"
-    rebuilt = cls.framework.unflatten in (Unflatten.CONSTRUCTOR, Unflatten.POST_INIT) and cls.registered is True
-    if symbol.name in TREE_MAPS and rebuilt and len(given) > 1 and _is(given[1], first):
+    is_mapped = symbol.name in TREE_MAPS and len(given) > 1 and _is(given[1], first)
+    if is_mapped and expr.keyword("is_leaf") is None and _is_rebuilt_by_constructor(cls, evaluator):
         return f"maps over itself with `{dotted(func) or 'map'}`"
     return ""
+
+
+def _is_rebuilt_by_constructor(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether unflattening runs what makes an instance."""
+    if cls.framework.unflatten is Unflatten.CUSTOM:
+        return rebuild_of(cls, evaluator.model.resolver) is not None
+    return cls.framework.unflatten in (Unflatten.CONSTRUCTOR, Unflatten.POST_INIT) and cls.registered is True
 
 
 def _is(expr: Expr, name: str | None) -> bool:

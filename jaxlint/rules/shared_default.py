@@ -16,6 +16,7 @@ from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.fixes.defaults import made_anew
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods
+from jaxlint.rules.analyses.instances.shared_attributes import attributes_shared
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import Call, Display, Lambda, dotted
@@ -35,6 +36,9 @@ class SharedDefault(ClassRule):
 
     Finds defaults that a dataclass accepts though they hold a list, a dict, a set or a numpy array: in a tuple, or in a
     frozen instance.
+
+    Also lists, dicts and sets that methods change through `self`, but that the class body or the default of a parameter
+    of `__init__` has made, once for all instances.
 
     ## Why is this bad?
 
@@ -85,7 +89,8 @@ class SharedDefault(ClassRule):
 
     ## Frameworks
 
-    All. Instances that are not frozen are refused as defaults, and a named tuple takes a list itself (JAX301).
+    All. Instances that are not frozen are refused as defaults, and a named tuple takes a list itself (JAX301). A class
+    with an `__init__` of its own is asked what that keeps, whatever registers it.
 
     ## Fix safety
 
@@ -95,7 +100,8 @@ class SharedDefault(ClassRule):
     ## When not to use it
 
     A default that nobody ever changes may be shared: where nothing in the module of the class changes one in place, it
-    is reported with low confidence, as are arrays of numpy. Arrays of jax never change.
+    is reported with low confidence, as are arrays of numpy. Arrays of jax never change. What is also reached through
+    the class (`cls.registry`) is meant for all, and dicts and sets in a class body may be caches (low confidence).
 
     ## References
 
@@ -129,6 +135,14 @@ class SharedDefault(ClassRule):
                     confidence=None if is_changed else Confidence.LOW,
                     fix=_made_anew(field, cls, evaluator),
                 )
+        for shared in attributes_shared(cls, evaluator):
+            yield Problem(
+                at=shared.at,
+                message=f"{shared.what}, and all instances share it: what one changes, all have; {shared.way_out}",
+                reason="a class body and the defaults of parameters are evaluated once",
+                help=shared.way_out,
+                confidence=Confidence.LOW if shared.may_be_meant else None,
+            )
 
 
 @proposing

@@ -1,0 +1,114 @@
+"""Attributes of `self` that all instances share, because a class body or the default of a parameter made them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Container, is_classmethod, plain
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.rules.analyses.instances.methods import own_methods
+from jaxlint.symbols.outline import Function, Parameter
+from jaxlint.syntax.expressions import Expr, Name, Subscript, last_name
+from jaxlint.syntax.statements import bound_names, walk
+
+_KINDS = {"list": "a list", "dict": "a dict", "set": "a set"}
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """What is made once, where, what it is, and the way out."""
+
+    at: object
+    what: str
+    way_out: str
+    #: Whether it may be shared on purpose, as a cache is.
+    may_be_meant: bool = False
+
+
+def attributes_shared(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Shared]:
+    """The attributes that methods change in place through `self`, though no instance has one of its own."""
+    if not cls.is_pytree or cls.framework.is_tuple:
+        return
+    family = evaluator.model.family(cls)
+    changed = {name for one in family for name in _changed(one)}
+    if changed:
+        yield from _of_body(cls, changed, family, evaluator)
+        yield from _of_parameters(cls, changed, evaluator)
+
+
+def _changed(cls: PytreeClass) -> Iterator[str]:
+    """The names of what methods of a class, its own and those of its bases, change in place through `self`."""
+    for one in cls.mro:
+        for method in own_methods(one):
+            if method.self_mutations and not is_classmethod(method):
+                yield from method.self_mutations
+
+
+def _of_body(
+    cls: PytreeClass, changed: set[str], family: tuple[PytreeClass, ...], evaluator: Evaluator
+) -> Iterator[Shared]:
+    """What the class body makes, and no method of the class or of a subclass sets."""
+    own = {name for one in family for name in one.assigned}
+    for name, value in _bound(cls):
+        if name not in changed or name in own or value is None or _is_reached_by_class(name, cls):
+            continue
+        kind = _kind(Placed(value, cls.module, cls.symbol.declaration.qualname), evaluator)
+        if kind is not None:
+            what = f"`{name}` in the body of `{cls.name}` is {_KINDS[kind]}"
+            yield Shared(value.at, what, f"set `self.{name}` in `__init__`", may_be_meant=kind != "list")
+
+
+def _bound(cls: PytreeClass) -> Iterator[tuple[str, Expr | None]]:
+    """The names that a class body binds and that are no fields."""
+    declaration = cls.symbol.declaration
+    for assignment in declaration.assignments:
+        yield assignment.name, assignment.value
+    for declared in () if cls.is_dataclass else declaration.fields:
+        annotation = declared.annotation
+        kept = annotation.value if isinstance(annotation, Subscript) else annotation
+        if last_name(kept) != "ClassVar":
+            yield declared.name, declared.value
+
+
+def _is_reached_by_class(name: str, cls: PytreeClass) -> bool:
+    """Whether it is reached through the class, too, or holds instances: that is meant for all of them."""
+    through = rf"\b(?:cls|__class__|type\(\w+\)|{re.escape(cls.name)})\.{re.escape(name)}\b"
+    holds = rf"\.{re.escape(name)}\.\w+\((?:[^()]*,\s*)?self\)|\.{re.escape(name)}\[self\b"
+    return re.search(f"{through}|{holds}", cls.module.source.text) is not None
+
+
+def _of_parameters(cls: PytreeClass, changed: set[str], evaluator: Evaluator) -> Iterator[Shared]:
+    """The defaults that `__init__` keeps as they are."""
+    qualnames = cls.symbol.declaration.methods.get("__init__", ())
+    init = cls.module.outline.functions[qualnames[-1]] if qualnames else None
+    if init is None or not any(p.default is not None for p in init.parameters):
+        return
+    kept = {a.value.id: a.attr for a in init.self_assignments if isinstance(a.value, Name) and a.attr in changed}
+    for parameter in init.parameters:
+        attr = kept.get(parameter.name)
+        kind = None if attr is None else _default_kind(parameter, init, cls, evaluator)
+        if kind is not None and parameter.default is not None and not _is_bound(parameter.name, init, cls, evaluator):
+            what = f"the default of `{parameter.name}` of `{cls.name}` is {_KINDS[kind]} that `self.{attr}` keeps"
+            yield Shared(parameter.default.at, what, "use `None`, and make one in `__init__`")
+
+
+def _default_kind(parameter: Parameter, init: Function, cls: PytreeClass, evaluator: Evaluator) -> str | None:
+    default = parameter.default
+    return None if default is None else _kind(Placed(default, cls.module, init.scope), evaluator)
+
+
+def _kind(made: Placed, evaluator: Evaluator) -> str | None:
+    """What changes in place that an expression makes."""
+    value = plain(evaluator.static(made))
+    is_made = isinstance(value, Container) and not value.declared and value.kind in _KINDS
+    return value.kind if isinstance(value, Container) and is_made else None
+
+
+def _is_bound(name: str, init: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether `__init__` gives a parameter another value, as in `parts = list(parts)`; or cannot be seen."""
+    body = evaluator.calls.body_of(FunctionSymbol(cls.module, init))
+    return body is None or any(name in bound_names(statement) for statement in walk(body, nested=False))
