@@ -119,7 +119,7 @@ class DerivedField(EventRule):
         receiver = plain(event.receiver)
         if not isinstance(receiver, Instance) or not receiver.cls.is_pytree or event.call.has_star:
             return
-        if receiver.refilled:
+        if receiver.is_other_tree or (receiver.refilled and receiver.declared):
             return  # a tree of other things, as of what is trained
         for cls, replaced in _replaced(event, receiver.cls, evaluator):
             if event.place.owner is None or event.place.owner not in cls.mro or not _is_making(event):

@@ -120,10 +120,10 @@ class MalformedFlatten(ClassRule, BodyRule):
 
     ## When not to use it
 
-    Attributes that are left out of `tree_flatten` are reported in two cases only: the constructor takes them, or they
-    are numbers that are counted up, in the instance or in one that is returned, by a method which a transformed
-    function calls before it returns that instance. So a cache that may be lost should
-    be no parameter of the constructor.
+    Attributes that are left out of `tree_flatten` are reported in three cases only: the constructor takes them;
+    `tree_unflatten` calls no constructor, so that nothing sets them, and methods read them without asking; or they are
+    numbers that are counted up, in the instance or in one that is returned, by a method which a transformed function
+    calls before it returns that instance. So a cache that may be lost should be no parameter of the constructor.
 
     ## References
 

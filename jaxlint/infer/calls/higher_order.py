@@ -150,7 +150,7 @@ class HigherOrder:
             if numbers is not None and len(numbers) == 1 and 0 <= numbers[0] < len(values):
                 gradient = plain(values[numbers[0]])
                 if isinstance(gradient, Instance):  # of the same structure, but what has no derivative is gone
-                    gradient = replace(gradient, exact=False)
+                    gradient = replace(gradient, exact=False, is_other_tree=True)
             if kind is Returns.UNKNOWN or applied.has_aux is None or not isinstance(gradient, (Instance, Array)):
                 result = UNKNOWN
             elif kind is Returns.VALUE_AND_GRADIENT:

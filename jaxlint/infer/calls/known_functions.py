@@ -134,7 +134,7 @@ class KnownFunctions:
                 self.evaluator.traced.note_stacked(value, joining)
             if not isinstance(value, Instance) or self._tells_leaves_apart(plain(values[0])):
                 return UNKNOWN
-            return replace(value, refilled=True)
+            return replace(value, refilled=True, is_other_tree=True)
         if name in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS[name]
             if len(call.positional) > position:

@@ -24,7 +24,7 @@ def slice_of(value: Value) -> Value:
 def filled(tree: Value) -> Value:
     """A tree of which only the structure is known."""
     if isinstance(tree, Instance) and tree.cls.is_pytree:
-        return replace(tree, refilled=True, traced=None, holds_jax=False)
+        return replace(tree, refilled=True, traced=None, holds_jax=False, is_other_tree=True)
     return UNKNOWN
 
 

@@ -69,6 +69,8 @@ class Instance(msgspec.Struct, frozen=True):
     traced: frozenset[str] | None = None
     #: Whether its arrays are arrays of jax: a compiled function has returned it, or it was made of such.
     holds_jax: bool = False
+    #: Whether it only has the form of one: a map or a transformation has put something else into all its leaves.
+    is_other_tree: bool = False
 
 
 class ClassObject(msgspec.Struct, frozen=True):
@@ -259,7 +261,10 @@ def _join_instances(a: Instance, b: Instance, cls: PytreeClass, exact: bool = Fa
     held = a.held if a.held == b.held else ()
     traced = None if a.traced is None or b.traced is None else a.traced | b.traced
     holds_jax = a.holds_jax and b.holds_jax
-    return Instance(cls, exact, a.refilled or b.refilled, a.declared or b.declared, held, traced, holds_jax)
+    is_other_tree = a.is_other_tree or b.is_other_tree
+    return Instance(
+        cls, exact, a.refilled or b.refilled, a.declared or b.declared, held, traced, holds_jax, is_other_tree
+    )
 
 
 def _join_containers(a: Container, b: Container) -> Value:

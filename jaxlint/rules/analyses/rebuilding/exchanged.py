@@ -8,11 +8,18 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.instances.methods import own_methods
+from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.analyses.rebuilding.flattening import Flattened, Rebuilt, Routine, flattened, rebuilt
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none
 from jaxlint.syntax.statements import Body, all_parts
+
+#: How code asks whether an instance has an attribute, or does without.
+_ASKING = ("hasattr(", "getattr(", "except AttributeError")
+
+
+#: The methods that make an instance or take it apart.
+_MAKING = frozenset({"__init__", "__new__", "tree_flatten", "tree_unflatten"})
 
 
 class Mismatch(msgspec.Struct, frozen=True):
@@ -57,7 +64,8 @@ def _mismatch(cls: PytreeClass, given: Flattened, back: Rebuilt, evaluator: Eval
         reset = _reset(cls, back, evaluator)
         return None if reset is None or reset in given.aux else Mismatch(sent, into, left=reset, is_reset=True)
     known = {*into.values(), *back.others, *given.aux, *given.children}
-    left = next((name for name in _needed(cls, evaluator) if name not in known), None)
+    needed = (*_needed(cls, evaluator), *_only_made(cls))
+    left = next((name for name in needed if name not in known), None)
     return Mismatch(sent, into, left=left) if left is not None else None
 
 
@@ -116,18 +124,48 @@ def is_in_order(cls: PytreeClass, given: Flattened, evaluator: Evaluator) -> boo
 
 def _needed(cls: PytreeClass, evaluator: Evaluator) -> Iterator[str]:
     """The attributes that `__init__` sets to what it is given and that other methods read, and nothing else sets."""
-    if cls.method("__getattr__") is not None:
+    yield from _read(cls, set(evaluator.calls.stored_parameters(cls).values()))
+
+
+def _only_made(cls: PytreeClass) -> Iterator[str]:
+    """The attributes that `__init__` sets, to whatever it works out, and no other method: these find them missing.
+
+    Methods that ask whether there is one may do without.
+    """
+    init = cls.method("__init__")
+    if init is None or any(cls.method(name) is not None for name in ("__new__", "__setattr__")):
         return
-    stored = set(evaluator.calls.stored_parameters(cls).values())
+    made = {assignment.attr for assignment in init[1].self_assignments}
+    methods = (method for one in cls.mro for method in own_methods(one) if method is not init[1])
+    made -= {assignment.attr for method in methods for assignment in method.self_assignments}
+    if not any(asking in one.module.source.text for one in cls.mro for asking in _ASKING):
+        yield from _read(cls, made)
+
+
+def _read(cls: PytreeClass, names: set[str]) -> Iterator[str]:
+    """Those of some attributes that methods read, and neither set themselves nor find in the class."""
+    if not names or cls.method("__getattr__") is not None:
+        return
     bound = {a.name for c in cls.mro for a in c.symbol.declaration.assignments}
     bound |= {n for c in cls.mro for n in c.symbol.declaration.methods}
     bound |= {f.name for c in cls.mro for f in c.symbol.declaration.fields if f.value is not None}
+    making = _only_run_by_init(cls)
     for function in own_methods(cls):
-        if function.name in ("__init__", "__new__", "tree_flatten", "tree_unflatten"):
+        if function.name in _MAKING or function.name in making:
             continue
-        for name in sorted(function.self_reads & stored - bound):
+        for name in sorted(function.self_reads & names - bound):
             if all(a.attr != name for a in function.self_assignments):
                 yield name
+
+
+def _only_run_by_init(cls: PytreeClass) -> frozenset[str]:
+    """The names of the methods that `__init__` runs, itself or through others, and no other method does."""
+    init = cls.method("__init__")
+    if init is None:
+        return frozenset()
+    run = run_by(init[1], cls).keys()
+    others = (method for one in cls.mro for method in own_methods(one) if method.name not in run)
+    return frozenset(run).difference(*(method.self_calls | method.self_reads for method in others))
 
 
 def made_without_arguments(cls: PytreeClass, body: Body, makers: set[str]) -> tuple[Call, Function, str] | None:
