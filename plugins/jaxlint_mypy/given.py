@@ -1,11 +1,12 @@
-"""What lambdas are given by the functions of jax that call them, of which jax says `Any`: mypy looked at none of it."""
+"""What lambdas are given by the functions of jax that call them, and what these return, of which jax says `Any`."""
 
 from __future__ import annotations
 
 from mypy import nodes
 from mypy.checker import TypeChecker
 from mypy.nodes import Expression, LambdaExpr
-from mypy.plugin import FunctionSigContext
+from mypy.plugin import FunctionContext, FunctionSigContext
+from mypy.subtypes import is_same_type
 from mypy.types import (
     AnyType,
     CallableType,
@@ -20,7 +21,7 @@ from mypy.types import (
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import type_again
 from jaxlint_mypy.parameters import ANY
-from jaxlint_mypy.returned import pytrees_in
+from jaxlint_mypy.returned import pytrees_in, result_of
 
 _PACKAGE = "jax._src.lax.control_flow."
 #: By the last part of their names: the parameters that are functions, and those whose values these are given.
@@ -32,9 +33,30 @@ _CALLING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
+#: Those that return what one of their branches does.
+_BRANCHING = frozenset({"cond", "switch"})
+
+
 def calls_lambdas(fullname: str) -> bool:
     """Whether it is a function that calls what it is given with pytrees that it is given."""
     return fullname.startswith(_PACKAGE) and fullname.rpartition(".")[2] in _CALLING
+
+
+def has_branches(fullname: str) -> bool:
+    """Whether it is a function that returns what one of the functions returns that it is given."""
+    return calls_lambdas(fullname) and fullname.rpartition(".")[2] in _BRANCHING
+
+
+def of_branches(front: FrontEnd, name: str, ctx: FunctionContext) -> Type:
+    """The pytree classes that all branches return, if these return the same."""
+    checker, given = ctx.api, dict(zip(ctx.callee_arg_names, ctx.args, strict=True))
+    functions, _ = _CALLING[name]
+    if not isinstance(checker, TypeChecker) or not given.keys() >= {*functions}:
+        return ctx.default_return_type
+    branches = [one for function in functions for expression in given[function] for one in _items(expression)]
+    first, *others = [result_of(front, checker, one) for one in branches] or [ANY]
+    is_certain = not isinstance(get_proper_type(first), (AnyType, NoneType, UnionType))
+    return first if is_certain and all(is_same_type(first, one) for one in others) else ctx.default_return_type
 
 
 def of_calling(front: FrontEnd, name: str, ctx: FunctionSigContext) -> FunctionLike:

@@ -38,7 +38,7 @@ from jaxlint_mypy.events import EventFeeder, held_by
 from jaxlint_mypy.fields import FIELD_NAMES, default_type, with_keywords
 from jaxlint_mypy.focused import is_known_package
 from jaxlint_mypy.front import FrontEnd
-from jaxlint_mypy.given import calls_lambdas, of_calling
+from jaxlint_mypy.given import calls_lambdas, has_branches, of_branches, of_calling
 from jaxlint_mypy.internals import class_statement, classes_of, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.methods import without_others
@@ -371,6 +371,8 @@ class Hooks:
             return partial(self._on_function, partial(self._make_hashed, HASHERS[fullname]))
         if fullname in SET_BY_NAME:
             return partial(self._on_function, partial(self._set_by_name, SET_BY_NAME[fullname]))
+        if has_branches(fullname):
+            return partial(of_branches, self.front, fullname.rpartition(".")[2])
         name = self.front.canonical(fullname)
         if name in REPLACE_FUNCTIONS or name in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS.get(name, 0)

@@ -59,12 +59,21 @@ def of_compiled(front: FrontEnd, ctx: MethodContext) -> Type:
     if not isinstance(call, CallExpr) or not isinstance(get_proper_type(ctx.default_return_type), AnyType):
         return ctx.default_return_type
     function = _function(ctx.api, call.callee) if isinstance(ctx.api, TypeChecker) else None
-    typ = get_proper_type(function.type) if function is not None else None
-    if function is None or not isinstance(typ, CallableType) or has_type_vars(typ.ret_type):
-        return ctx.default_return_type
-    if function.info and _leaves_methods(front, function.info):
-        return ctx.default_return_type  # an environment that is chosen by its name: its states are of subclasses, too
-    return pytrees_in(front, typ.ret_type)
+    return ctx.default_return_type if function is None else _result(front, function.type, function)
+
+
+def result_of(front: FrontEnd, checker: TypeChecker, function: Expression) -> Type:
+    """The pytrees that a function returns, or a lambda, which mypy has looked at."""
+    return _result(front, known_type(checker, function), _function(checker, function))
+
+
+def _result(front: FrontEnd, typ: Type | None, function: FuncDef | None) -> Type:
+    called = get_proper_type(typ)
+    if not isinstance(called, CallableType) or has_type_vars(called.ret_type):
+        return _UNSAID
+    if function is not None and function.info and _leaves_methods(front, function.info):
+        return _UNSAID  # an environment that is chosen by its name: its states are of subclasses, too
+    return pytrees_in(front, called.ret_type)
 
 
 def _leaves_methods(front: FrontEnd, info: TypeInfo) -> bool:

@@ -73,6 +73,7 @@ class Statements:
         self._to_fail: set[str] = set()
         self._rows: list[tuple[int, int, Around, tuple[Expression, ...]]] = []
         self._noted: list[Statement] = []
+        self._in_class = False
         self._read(body, Around())
 
     def store(self, target: Expression) -> Store | None:
@@ -163,7 +164,9 @@ class Statements:
         elif isinstance(node, Block):
             self._read(node.body, around)
         elif isinstance(node, nodes.ClassDef):
+            outside, self._in_class = self._in_class, True
             self._read(node.defs.body, Around(expected=around.expected))
+            self._in_class = outside
         elif isinstance(node, nodes.IfStmt):
             self._note(node, around)
             for test, block in zip(node.expr, node.body, strict=True):
@@ -198,7 +201,7 @@ class Statements:
         if isinstance(target, (MemberExpr, nodes.IndexExpr)):
             self._stores[span_of(target)] = Store(how, value)
         elif isinstance(target, nodes.NameExpr):
-            if value is not None:
+            if value is not None and not self._in_class:  # what a class has goes by the same names
                 self._given.setdefault(target.name, []).append(value)
         elif isinstance(target, nodes.StarExpr):
             self._target(target.expr, how, None)

@@ -5,7 +5,7 @@ Each has an error code of its own below `jaxlint`. They are reported while the r
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from mypy import nodes
 from mypy.checker import TypeChecker
@@ -330,10 +330,19 @@ class TypesOnly:
         variable = path.partition(".")[0]
         if not variable or statements.given(variable) or statements.asks_for(f"{path}.{name}"):
             return None
-        if path == "self" and cls.custom_init() is not None:
-            return None  # what `__init__` calls
+        if path == "self" and self._runs_in(constructing, cls, functions):
+            return None
         around = statements.around(owner.line)
         return None if around.expected or variable in around.copies else cls
+
+    def _runs_in(self, methods: Set[str], cls: PytreeClass, functions: Sequence[nodes.FuncDef]) -> bool:
+        """Whether what stands in some functions runs in one of the methods, of the class or of one that inherits it."""
+        from jaxlint.rules.analyses.instances.methods import run_by
+
+        names = {function.name for function in functions}
+        family = (cls, *self.front.model.subclasses(cls))
+        running = [(found[1], one) for one in family for name in methods if (found := one.method(name)) is not None]
+        return any(not names.isdisjoint(run_by(method, one)) for method, one in running)
 
     def _tell(self, api: CheckerPluginInterface, at: Context, text: str, code: ErrorCode, closest: str) -> None:
         """Report something, unless it is expected or the rule that is `closest` (its name) is silenced there."""

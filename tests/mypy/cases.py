@@ -145,6 +145,14 @@ def f(s: S, c: t.ContextManager[int]) -> None:
 def f(s: S) -> None:
     setattr(s, "n", 1)  # E: frozen
 """,
+    "frozen_named_like_a_field": _FROZEN
+    + """
+n = S(x=jnp.zeros(3))
+n.n = 2  # E: frozen
+n.n += 1  # E: frozen
+for n.n in range(3):  # E: frozen
+    pass
+""",
     "frozen_element": _FROZEN
     + """
 def f(many: list[S], named: dict[str, S]) -> None:

@@ -855,6 +855,23 @@ def f(s: S, x: jax.Array) -> None:
     made = S(many=[])
     made.many.append(x)
 """,
+    "leaf_list_of_its_own_constructor": "# only: equinox"
+    + """
+@class S
+    many: t.List[jax.Array]
+    def __init__(self, x: jax.Array) -> None:
+        self.many = []
+        self.add(x)
+        for one in map(self.added, [x]):
+            print(one)
+    def add(self, x: jax.Array) -> None:
+        self.many.append(x)
+    def added(self, x: jax.Array) -> "S":
+        self.many.append(x)
+        return self
+    def grow(self, x: jax.Array) -> None:
+        self.many.append(x)  # E: grows
+""",
     "leaf_list_lost": "# only: flax node jdc jax equinox"
     + """
 # mypy: disable-error-code="jaxlint-mutated-leaf"

@@ -19,6 +19,7 @@ _FILES = {
     "brax.envs.base": "brax_envs.pyi",
     "flax.nnx": "flax_nnx.pyi",
     "flax.nnx.metrics": "flax_nnx.pyi",
+    **dict.fromkeys(("penzai.nn.layer", "penzai.pz.nn"), "penzai_nn.pyi"),
 }
 _EQUINOX_LAYERS = "equinox.nn"
 #: The packages of which something is described.
