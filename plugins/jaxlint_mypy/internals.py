@@ -17,6 +17,7 @@ from mypy.errors import Errors
 from mypy.fscache import FileSystemCache
 from mypy.modulefinder import BuildSource
 from mypy.nodes import (
+    MISSING_FALLBACK,
     CallExpr,
     Context,
     Decorator,
@@ -32,7 +33,7 @@ from mypy.nodes import (
 from mypy.options import Options
 from mypy.plugin import CheckerPluginInterface, SemanticAnalyzerPluginInterface
 from mypy.server.trigger import make_trigger
-from mypy.types import CallableType, Instance, Type, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, get_proper_type
 
 _T = TypeVar("_T")
 #: The versions of mypy with which the tests of the plugin have passed.
@@ -59,6 +60,15 @@ def class_body(checker: TypeChecker) -> TypeInfo | None:
 def functions_around(checker: TypeChecker) -> list[FuncDef]:
     """The functions around what is being checked, from the outermost to the innermost."""
     return [item for item in checker.scope.stack if isinstance(item, FuncDef)]
+
+
+def take_for_typed(function: FuncDef) -> None:
+    """Have mypy take a function without annotations, of a file that it has just parsed, for one that takes anything."""
+    anything = AnyType(TypeOfAny.explicit)
+    arguments = [anything] * len(function.arguments)
+    nowhere = Instance(MISSING_FALLBACK, [], -1)  # as mypy's own parser has it
+    function.type = CallableType(arguments, function.arg_kinds, function.arg_names, anything, nowhere)
+    function.unanalyzed_type = function.type.copy_modified()
 
 
 def keywords_of_replace(info: TypeInfo) -> list[str]:

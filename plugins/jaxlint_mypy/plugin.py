@@ -24,6 +24,7 @@ from jaxlint_mypy.classes import as_mypy_does
 from jaxlint_mypy.front import FrontEnd, describe
 from jaxlint_mypy.hooks import GENERATED, Hooks
 from jaxlint_mypy.internals import is_daemon, is_ignored, kept, looking_again, note
+from jaxlint_mypy.untyped import give_types
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")
@@ -88,6 +89,7 @@ class JaxlintPlugin(Plugin):
         """A file is read: what was known of it may be out of date."""
         if self._hooks is not None:
             self._try("a file", lambda: None, self._hooks.forget)
+            self._try("a file", lambda: None, give_types, file)
         self._forget()
         self._unchecked.add(file.fullname)
         return []
