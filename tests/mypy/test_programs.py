@@ -1,9 +1,9 @@
 """Programs written without a look at the plugin: mypy with it reports what goes wrong in them, and nothing else.
 
 The files in `programs` hold one module after the other, each below a line `#### name`, or `#### package/name`. Their
-functions are run (but for those of `blind`, `declared`, `idioms`, `kinds`, `teams` and `workflows`), with what `new_x()` makes
-for a parameter `x`: those called `ok…` and `silent…` go through (the latter are wrong without a word), those
-called `bad…` raise.
+functions are run (but for those of `blind`, `declared`, `idioms`, `kinds`, `teams` and `workflows`), with what
+`new_x()` makes for a parameter `x`: those called `ok…` and `silent…` go through (the latter are wrong without a word),
+those called `bad…` raise.
 `# BAD` marks the lines that are to be reported, `# MISSED` those that are wrong and are not.
 """
 
