@@ -446,7 +446,7 @@ class FrontEnd:
             found += [(problem, rule) for problem in check()]
         except Exception as error:
             self.failed(rule.code, error)
-        for failure in failures():
+        for failure in failures() if found else ():
             self.failed(f"the fix of {rule.code}", failure)
         return found
 

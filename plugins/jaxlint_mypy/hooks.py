@@ -49,7 +49,7 @@ from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_tree_at
 from jaxlint_mypy.signatures import Signatures, of_constructor, taking_any_keyword
 from jaxlint_mypy.stored import fingerprint
 from jaxlint_mypy.types_only import TypesOnly
-from jaxlint_mypy.untyped import has_untyped
+from jaxlint_mypy.untyped import TYPED_HERE
 from jaxlint_mypy.values import ARRAYS
 
 _T = TypeVar("_T")
@@ -102,7 +102,7 @@ class Hooks:
 
     def config_data(self, ctx: ReportConfigContext) -> Any:
         """What results depend on besides the files."""
-        if has_untyped(ctx.id):
+        if ctx.id in TYPED_HERE:
             return jaxlint.__version__, "typed"
         if "site-packages" in ctx.path or is_known_package(ctx.id):
             return jaxlint.__version__  # nothing is reported there, and reading jax again takes its time

@@ -9,20 +9,15 @@ from mypy.nodes import ClassDef, Decorator, FuncDef, MypyFile, Statement
 from jaxlint_mypy.internals import take_for_typed
 
 #: By their modules: the functions that users call, and those of classes that they inherit from.
-_FUNCTIONS = {
+TYPED_HERE = {
     "flax.struct": frozenset({"field", "__init_subclass__"}),
     "flax.training.train_state": frozenset({"create", "apply_gradients"}),
 }
 
 
-def has_untyped(module: str) -> bool:
-    """Whether functions of a module are given types here."""
-    return module in _FUNCTIONS
-
-
 def give_types(file: MypyFile) -> None:
     """Have a file that has just been parsed say of its functions that they take and return anything."""
-    names = _FUNCTIONS.get(file.fullname, frozenset())
+    names = TYPED_HERE.get(file.fullname, frozenset())
     for function in _functions(file.defs) if names else ():
         if function.name in names and function.type is None:
             take_for_typed(function)
