@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rename
@@ -13,16 +13,16 @@ from jaxlint.infer.choosing.given import GivenClasses
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
-from jaxlint.infer.known.values import Instance, plain
+from jaxlint.infer.known.values import Choice, Instance, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.pytrees.missing_members import misses_attribute
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.instances.hopes import is_made_in
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
-from jaxlint.symbols.outline import Function, Import
+from jaxlint.symbols.outline import Function, Import, Parameter
 from jaxlint.syntax.expressions import Attribute, Name, dotted, root
 from jaxlint.syntax.spelling import nearest
 
@@ -39,7 +39,7 @@ class UnknownAttribute(NodeRule):
     """
     ## What it does
 
-    Finds attributes that are read of an instance whose class certainly lacks them.
+    Finds attributes that are read of an instance whose class certainly lacks them; of a union, all of its classes.
 
     ## Why is this bad?
 
@@ -132,26 +132,38 @@ class UnknownAttribute(NodeRule):
         """Look at what a body reads of instances."""
         code = function.code
         instances = LocalInstances.of(code, evaluator)
-        seen: dict[str, dict[str, tuple[Attribute, Instance]]] = {}
+        seen: dict[str, dict[str, tuple[Attribute, tuple[Instance, ...]]]] = {}
         method = code.place.method
         own = None if method is None or method.self_name == "self" else method.self_name
         for part in _read_of_variables(code):
-            instance = None if dotted(root(part)) == own else instances.instance(part.value)
-            if instance is None or not _lacks(instance, part.attr, evaluator):
+            options = () if dotted(root(part)) == own else _options(instances, part)
+            if not options or not all(_lacks(one, part.attr, evaluator) for one in options):
                 continue
-            if part.attr in seen.get(instance.cls.name, ()) or not any(
-                part is one for one in code.contents.expected_to_work
-            ):
+            name = options[0].cls.name
+            if part.attr in seen.get(name, ()) or not any(part is one for one in code.contents.expected_to_work):
                 continue
-            if not instance.exact and not _is_made(instance.cls, code, evaluator):
+            if not all(one.exact or _is_made(one.cls, code, evaluator) for one in options):
                 continue  # an annotation may stand for another class that has the attribute
             if not _is_written(part, function):
-                seen.setdefault(instance.cls.name, {})[part.attr] = part, instance
+                seen.setdefault(name, {})[part.attr] = part, options
         for missing in seen.values():
-            for part, instance in missing.values():
-                if instance.exact or len(missing) < _TOO_MANY:
-                    others = instance.declared and _may_be_of_another(part.attr, instance.cls, code, evaluator)
-                    yield _problem(part, instance, is_hoped=others)
+            for part, options in missing.values():
+                if len(missing) < _TOO_MANY or all(one.exact for one in options):
+                    others = any(
+                        one.declared and _may_be_of_another(part.attr, one.cls, code, evaluator) for one in options
+                    )
+                    yield _problem(part, [one.cls for one in options], is_hoped=others)
+
+
+def _options(instances: LocalInstances, part: Attribute) -> tuple[Instance, ...]:
+    """The instances, one of which an attribute is read of; none if it may be read of something else."""
+    instance = instances.instance(part.value)
+    if instance is not None:
+        return (instance,)
+    value = instances.value(part.value) if isinstance(part.value, Name) else None
+    options = tuple(map(plain, value.options)) if isinstance(value, Choice) else ()
+    held = tuple(one for one in options if isinstance(one, Instance) and one.cls.is_pytree)
+    return held if len(held) == len(options) else ()
 
 
 def _read_of_variables(code: CodeRead) -> Iterator[Attribute]:
@@ -195,7 +207,23 @@ def _names_another(function: Function, candidate: Candidate) -> bool:
         read = set(re.findall(rf"(?<![\w.]){re.escape(name)}\.(\w+(?:\.\w+)*)", text))
         if any(_leads_astray(path.split("."), cls, given) for path in read):
             return True
-    return False
+    return any(_union_lacks(p, function, candidate) for p in function.parameters if p.annotation is not None)
+
+
+def _union_lacks(parameter: Parameter, function: Function, candidate: Candidate) -> bool:
+    """Whether the text of a function reads something of a parameter that no class of its union has."""
+    given, annotation = candidate.given, parameter.annotation
+    if annotation is None:
+        return False
+    value = given.annotations.read(Placed(annotation, candidate.module, function.scope))
+    held = [plain(option) for option in value.options] if isinstance(value, Choice) else []
+    classes = [one.cls for one in held if isinstance(one, Instance) and one.cls.is_pytree]
+    if not classes or len(classes) != len(held):
+        return False
+    first, last = function.body_rows
+    text = "\n".join(candidate.module.source.lines[first - 1 : last])
+    read = set(re.findall(rf"(?<![\w.]){re.escape(parameter.name)}\.(\w+)", text))
+    return any(all(misses_attribute(cls, name, given.model) for cls in classes) for name in read)
 
 
 def _leads_astray(path: list[str], cls: PytreeClass, given: GivenClasses) -> bool:
@@ -259,15 +287,16 @@ def _may_be_of_another(attr: str, cls: PytreeClass, code: CodeRead, evaluator: E
     return any(written.search(home.source.text) for home in homes)
 
 
-def _problem(part: Attribute, instance: Instance, *, is_hoped: bool) -> Problem:
-    """What is wrong; where nothing is spelled like it, what is annotated with the class may well be of another one."""
-    cls = instance.cls
-    names = [f.name for f in cls.fields]
+def _problem(part: Attribute, classes: Sequence[PytreeClass], *, is_hoped: bool) -> Problem:
+    """What is wrong; where nothing is spelled like it, what is annotated with a class may well be of another one."""
+    names = [field.name for field in classes[0].fields if all(cls.field(field.name) for cls in classes)]
     close = nearest(part.attr, names)
-    way_out = f"did you mean `{close}`?" if close else f"declare it, or read one of the fields of `{cls.name}`"
+    which = " and ".join(f"`{cls.name}`" for cls in classes)
+    way_out = f"did you mean `{close}`?" if close else f"declare it, or read one of the fields of {which}"
+    lacks = "have" if len(classes) > 1 else "has"
     return Problem(
         at=part.at,
-        message=f"`{cls.name}` has no attribute `{part.attr}`: AttributeError; {way_out}",
+        message=f"{which} {lacks} no attribute `{part.attr}`: AttributeError; {way_out}",
         reason="instances have the fields that the class and its bases declare, and no others",
         help=way_out,
         confidence=Confidence.LOW if is_hoped and not close else None,
