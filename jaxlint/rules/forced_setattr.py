@@ -98,6 +98,7 @@ class ForcedSetattr(BodyRule):
     since = "0.1.0"
     confidence = Confidence.MEDIUM
     enabled = False
+    instance_calls = frozenset({"vars"})
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for writes that go past the class."""

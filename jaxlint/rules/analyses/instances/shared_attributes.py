@@ -34,9 +34,11 @@ def attributes_shared(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Shared
     if not cls.is_pytree or cls.framework.is_tuple:
         return
     family = evaluator.model.family(cls)
-    changed = {name for one in family for name in _changed(one)}
+    added = set() if cls.frozen else {name for one in family for name in _added_to(one)}
+    changed = added.union(*map(_changed, family))
     if changed:
-        yield from _of_body(cls, changed, family, evaluator)
+        own = {name for one in family for name in one.assigned} - added
+        yield from _of_body(cls, changed - own, evaluator)
         yield from _of_parameters(cls, changed, evaluator)
 
 
@@ -48,13 +50,19 @@ def _changed(cls: PytreeClass) -> Iterator[str]:
                 yield from method.self_mutations
 
 
-def _of_body(
-    cls: PytreeClass, changed: set[str], family: tuple[PytreeClass, ...], evaluator: Evaluator
-) -> Iterator[Shared]:
-    """What the class body makes, and no method of the class or of a subclass sets."""
-    own = {name for one in family for name in one.assigned}
+def _added_to(cls: PytreeClass) -> Iterator[str]:
+    """The names of what methods add to, and do nothing else with: `self.names += [name]` changes what all have, too."""
+    for name, given in cls.assigned.items():
+        adds = re.compile(rf"\.{re.escape(name)}\s*\+=")
+        texts = {one.module.path: one.module.source.text for one in cls.mro}
+        if not any(given) and sum(len(adds.findall(text)) for text in texts.values()) == len(given):
+            yield name
+
+
+def _of_body(cls: PytreeClass, changed: set[str], evaluator: Evaluator) -> Iterator[Shared]:
+    """What the class body makes, of what is changed and no method of the class or of a subclass sets."""
     for name, value in _bound(cls):
-        if name not in changed or name in own or value is None or _is_reached_by_class(name, cls):
+        if name not in changed or value is None or _is_reached_by_class(name, cls):
             continue
         kind = _kind(Placed(value, cls.module, cls.symbol.declaration.qualname), evaluator)
         if kind is not None:
