@@ -28,11 +28,14 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.bodies import transforms_functions
 from jaxlint.symbols.outline import MUTATING, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, is_given
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, is_given
 from jaxlint.syntax.statements import Body, For, While, all_parts, assigned_names, parts, walk
 
 #: Packages that compile nothing but the functions that they are given.
 _COMPILING_NOTHING = frozenset("jax jaxlib numpy scipy flax chex equinox jax_dataclasses simple_pytree optax".split())
+#: What changes in place, and which method of it does so where none is called by its name.
+_CONTAINERS = frozenset({"dict", "list", "set"})
+_BY_SYNTAX = {"item": "__setitem__", "augment": "__setitem__", "delete": "__delitem__"}
 _REASON = (
     "a compiled function keeps the object that the static field held; once that is changed it is still equal to itself,"
     " so the function is not compiled again"
@@ -281,9 +284,15 @@ def _is_changed(held: Value, how: str) -> bool:
             return how != "attribute"
         case Array(library="numpy"):
             return how in ("item", "augment", "fill", "sort")
-        case Instance(cls=cls):
-            return how == "attribute" and not cls.is_pytree and cls.frozen is False
+        case Instance(cls=cls) if not cls.is_pytree:
+            return cls.frozen is False if how == "attribute" else _is_container_changed(cls, how)
     return False
+
+
+def _is_container_changed(cls: PytreeClass, how: str) -> bool:
+    """Whether something is put into an instance of a class below `dict`, `list` or `set`, as those do it."""
+    bases = {dotted(base.value) for one in cls.mro for base in one.symbol.declaration.bases}
+    return not bases.isdisjoint(_CONTAINERS) and cls.method(_BY_SYNTAX.get(how, how)) is None
 
 
 def _problem(at: object, cls: PytreeClass, name: str, confidence: Confidence) -> Problem:
