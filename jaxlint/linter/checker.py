@@ -353,7 +353,7 @@ class Checker:
                 self._checks[kind] = self._checks_of(kind)
             yield from self._found_by(self._checks[kind], module, event)
             if isinstance(event, CodeRead):
-                event.shared.clear()  # nobody asks for what the body holds any more
+                event.forget()
 
     def _found_by(self, checks: _Checks, module: Module, at: object) -> Iterator[Finding]:
         """What rules find in one place: in a class or an event."""

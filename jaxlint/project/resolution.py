@@ -181,7 +181,7 @@ class Resolver:
 
     def follow(self, symbol: Symbol) -> Symbol:
         """Follow `A = b.C` aliases to what they stand for; those that lead back to themselves stand for nothing."""
-        if not isinstance(symbol, ValueSymbol):
+        if type(symbol) is not ValueSymbol:
             return symbol
         followed: list[tuple[str, str]] = []
         try:

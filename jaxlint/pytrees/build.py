@@ -109,12 +109,12 @@ class PytreeModel:
 
     def class_of_symbol(self, symbol: Symbol) -> PytreeClass | None:
         """The class that a resolved name stands for."""
-        if isinstance(symbol, External):
+        if type(symbol) is External:
             found = described(symbol.name)
-            return self.build(found) if isinstance(found, ClassSymbol) else None
-        if isinstance(symbol, ValueSymbol):
+            return self.build(found) if type(found) is ClassSymbol else None
+        if type(symbol) is ValueSymbol:
             symbol = self._named_tuple(symbol) or self._registered(symbol)
-        return self.build(symbol) if isinstance(symbol, ClassSymbol) else None
+        return self.build(symbol) if type(symbol) is ClassSymbol else None
 
     def _named_tuple(self, symbol: ValueSymbol) -> ClassSymbol | None:
         """The class that `Point = namedtuple("Point", "x y")` makes."""

@@ -92,7 +92,10 @@ def from_ast(node: ast.expr, as_node: bool = False, depth: int = 0) -> Expr:
     place = node if as_node else span_of(node)
     if depth > MAX_DEPTH:
         return Other(place, "deep", ())
-    return _TRANSLATIONS.get(type(node), _other)(node, place, as_node, depth + 1)
+    kind = type(node)
+    if kind is ast.Name:  # half of all
+        return Name(place, node.id)  # type: ignore[attr-defined]
+    return _TRANSLATIONS.get(kind, _other)(node, place, as_node, depth + 1)
 
 
 def _other(node: Any, place: Any, n: bool, d: int) -> Expr:
@@ -102,10 +105,6 @@ def _other(node: Any, place: Any, n: bool, d: int) -> Expr:
 
 def _at(node: Any, as_node: bool) -> Any:
     return node if as_node else span_of(node)
-
-
-def _name(node: Any, place: Any, n: bool, d: int) -> Expr:
-    return Name(place, node.id)
 
 
 def _attribute(node: Any, place: Any, n: bool, d: int) -> Expr:
@@ -215,7 +214,6 @@ _COMPREHENSIONS: dict[type[ast.expr], str] = {
     ast.DictComp: "dict",
 }
 _TRANSLATIONS: dict[type[ast.expr], Callable[[Any, Any, bool, int], Expr]] = {
-    ast.Name: _name,
     ast.Attribute: _attribute,
     ast.Constant: _constant,
     ast.Call: _call,

@@ -274,7 +274,7 @@ def last_name(expr: Expr) -> str:
 
 def root(expr: Expr) -> Expr:
     """What an expression of attributes and items starts from: `x` of `x.a[0].b`."""
-    while isinstance(expr, (Attribute, Subscript)):
+    while type(expr) is Attribute or type(expr) is Subscript:
         expr = expr.value
     return expr
 
@@ -387,8 +387,8 @@ def forced_assignment(expr: Expr) -> tuple[Expr, str, Expr] | None:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in source order."""
-    find = CHILDREN.get(type(expr))
-    return () if find is None else find(expr)
+    kind = type(expr)
+    return CHILDREN[kind](expr) if kind in CHILDREN else ()
 
 
 def _of_comprehension(expr: Comprehension) -> tuple[Expr, ...]:
@@ -414,3 +414,22 @@ CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
     Comprehension: _of_comprehension,
     Other: lambda e: e.parts,
 }
+
+
+def with_parts(exprs: tuple[Expr, ...], *, nested: bool = True) -> list[Expr]:
+    """Some expressions, each followed by all expressions inside it; those inside lambdas only if `nested`."""
+    found: list[Expr] = []
+    pending = list(exprs[::-1])
+    while pending:
+        current = pending.pop()
+        while True:  # down to what holds nothing
+            found.append(current)
+            kind = type(current)
+            if kind is Name or kind is Constant or kind not in CHILDREN:
+                break
+            inner = CHILDREN[kind](current) if nested or not isinstance(current, Lambda) else current.defaults
+            if not inner:
+                break
+            current = inner[0]
+            pending += inner[:0:-1]
+    return found

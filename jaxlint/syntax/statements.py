@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 import msgspec
 
 from jaxlint.syntax.expressions import (
-    CHILDREN,
     Comprehension,
     Constant,
     Display,
@@ -27,6 +26,7 @@ from jaxlint.syntax.expressions import (
     Starred,
     children,
     unpacked,
+    with_parts,
 )
 
 
@@ -255,14 +255,14 @@ Body: TypeAlias = tuple[Statement, ...]
 
 def blocks(statement: Statement) -> tuple[Body, ...]:
     """The statement lists directly below a statement, in source order."""
-    find = _BLOCKS.get(type(statement))
-    return () if find is None else find(statement)
+    kind = type(statement)
+    return _BLOCKS[kind](statement) if kind in _BLOCKS else ()
 
 
 def expressions(statement: Statement) -> tuple[Expr, ...]:
     """The expressions of a statement itself (not those of the statements below it), in source order."""
-    find = _EXPRESSIONS.get(type(statement))
-    return () if find is None else find(statement)
+    kind = type(statement)
+    return _EXPRESSIONS[kind](statement) if kind in _EXPRESSIONS else ()
 
 
 def _given(*exprs: Expr | None) -> tuple[Expr, ...]:
@@ -301,41 +301,25 @@ _EXPRESSIONS: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
 
 def walk(body: Body, *, nested: bool = True) -> Iterator[Statement]:
     """All statements below a body in source order; those inside functions and classes only if `nested`."""
-    pending = list(reversed(body))
+    pending = list(body[::-1])
     while pending:
         statement = pending.pop()
         yield statement
-        find = _BLOCKS.get(type(statement))
-        if find is not None and (nested or not isinstance(statement, (FunctionDefinition, ClassDefinition))):
-            for block in reversed(find(statement)):
-                pending.extend(reversed(block))
+        kind = type(statement)
+        if kind in _BLOCKS and (nested or (kind is not FunctionDefinition and kind is not ClassDefinition)):
+            for block in _BLOCKS[kind](statement)[::-1]:
+                pending += block[::-1]
 
 
 def parts(expr: Expr, *, nested: bool = True) -> list[Expr]:
     """An expression and all expressions inside it; those inside lambdas only if `nested`."""
-    return _with_parts((expr,), nested=nested)
-
-
-def _with_parts(exprs: tuple[Expr, ...], *, nested: bool = True) -> list[Expr]:
-    """Some expressions, each followed by all expressions inside it."""
-    found: list[Expr] = []
-    stack = list(exprs[::-1])
-    while stack:
-        current = stack.pop()
-        found.append(current)
-        kind = type(current)
-        if kind is Name or kind is Constant:
-            continue
-        find = CHILDREN.get(kind)
-        if find is not None:
-            stack += (find(current) if nested or not isinstance(current, Lambda) else current.defaults)[::-1]
-    return found
+    return with_parts((expr,), nested=nested)
 
 
 @lru_cache(maxsize=2048)  # several ask for those of the same function
 def own_parts(statement: Statement) -> Sequence[Expr]:
     """The expressions of a statement itself, with their parts; not those of the statements below it."""
-    return _with_parts(expressions(statement))
+    return with_parts(expressions(statement))
 
 
 def all_parts(body: Body, *, nested: bool = True) -> Iterator[Expr]:
@@ -350,7 +334,7 @@ def assigned_names(body: Body) -> frozenset[str]:
     for statement in walk(body, nested=False):
         names.update(bound_names(statement))
         for part in own_parts(statement):
-            if isinstance(part, NamedExpr):
+            if type(part) is NamedExpr:
                 names.update(target_names(part.target))
     return frozenset(names)
 

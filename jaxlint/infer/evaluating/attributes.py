@@ -81,7 +81,9 @@ class Attributes:
 
     def attribute_of(self, receiver: Value, attr: str) -> Value:
         """`receiver.attr`."""
-        receiver = plain(without_none(plain(receiver)))
+        kind = type(receiver)
+        if kind is FieldRead or kind is Choice:
+            receiver = plain(without_none(plain(receiver)))
         match receiver:
             case UnknownValue():
                 return Indexed(UNKNOWN) if attr == "at" else UNKNOWN

@@ -80,17 +80,16 @@ class Deferral:
         """The calls and the names in an expression; None if one of its parts is eventful."""
         calls: list[Call] = []
         names: list[str] = []
-        stack = [expr]
-        while stack:
-            current = stack.pop()
+        pending = [expr]
+        for current in pending:  # which grows meanwhile
             kind = type(current)
+            while kind is Attribute:
+                current = current.value  # type: ignore[union-attr]
+                kind = type(current)
             if kind is Name:
                 names.append(current.id)  # type: ignore[union-attr]
                 continue
             if kind is Constant:
-                continue
-            if kind is Attribute:
-                stack.append(current.value)  # type: ignore[union-attr]
                 continue
             if kind is Call:
                 if self._may_note_events(current, env):  # type: ignore[arg-type]
@@ -98,9 +97,8 @@ class Deferral:
                 calls.append(current)  # type: ignore[arg-type]
             elif kind is NamedExpr:
                 return None
-            inner = CHILDREN.get(kind)
-            if inner is not None:
-                stack += inner(current)
+            if kind in CHILDREN:
+                pending += CHILDREN[kind](current)
         return calls, names
 
     def _may_note_events(self, call: Call, env: Environment) -> bool:

@@ -7,6 +7,7 @@ need not know which front end it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -256,7 +257,7 @@ class Cross(Event, frozen=True):
     donated: bool = False
 
 
-class CodeRead(Event, frozen=True):
+class CodeRead(Event, frozen=True, dict=True):
     """The body of a function (or, where `function` is None, the top-level statements of the module) was read."""
 
     body: Body
@@ -275,15 +276,12 @@ class CodeRead(Event, frozen=True):
         """The scope in which the names of the body are looked up."""
         return "" if self.function is None else self.function.inner_scope
 
-    @property
+    @cached_property
     def contents(self) -> Contents:
         """What the body holds, by its kinds."""
-        found: Contents | None = self.shared.get(Contents)
-        if found is None:
-            found = self.shared[Contents] = contents_of(self.body)
-        return found
+        return contents_of(self.body)
 
-    @property
+    @cached_property
     def statements(self) -> Sequence[Statement]:
         """All statements of the body, in source order; those of functions and classes inside are not among them."""
         return self.contents.statements
@@ -293,20 +291,20 @@ class CodeRead(Event, frozen=True):
         """All expressions of these statements."""
         return self.contents.parts
 
-    @property
+    @cached_property
     def calls(self) -> Sequence[Call]:
         """The calls among these expressions."""
         return self.contents.of(Call)
 
-    @property
+    @cached_property
     def applied(self) -> tuple[Applied, ...]:
         """The transformations that are applied to the function itself, once all of the module was read."""
-        if self.function is None:
-            return ()
-        found: tuple[Applied, ...] | None = self.shared.get(Applied)
-        if found is None:
-            found = self.shared[Applied] = self.place.applied(self.function)
-        return found
+        return () if self.function is None else self.place.applied(self.function)
+
+    def forget(self) -> None:
+        """Let go of what was found out about the body: nobody asks for it any more."""
+        self.shared.clear()
+        vars(self).clear()
 
 
 def rests_on_annotation(event: Event) -> bool:
