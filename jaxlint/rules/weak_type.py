@@ -86,8 +86,8 @@ class WeakType(NodeRule):
 
     ## When not to use it
 
-    One more compilation is cheap for most programs: the rule is off unless selected. Instances that are given an array
-    in place of the default do not have the problem, which is not looked at.
+    One more compilation is cheap for many programs. Instances that are given an array in place of the default do not
+    have the problem, which is not looked at.
 
     ## References
 
@@ -123,10 +123,12 @@ class WeakType(NodeRule):
             for keyword in update.keywords:
                 field, expr = update.receiver.cls.field(keyword.name), exprs.get(id(keyword.at))
                 cls = update.receiver.cls
-                if field is None or expr is None or not _begins_as_number(field, cls, evaluator):
+                if field is None or expr is None:
                     continue
                 made = variables.get(expr.id, expr) if isinstance(expr, Name) else expr
-                if _is_strong(made, leaves, code, evaluator) and _is_returned(update.call, function):
+                if not _is_strong(made, leaves, code, evaluator) or not _is_returned(update.call, function):
+                    continue
+                if _begins_as_number(field, cls, evaluator):
                     yield _problem(keyword.at, cls, field)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -55,13 +56,23 @@ class Need(msgspec.Struct, frozen=True):
 def need_of(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Need | None:
     """The need of a function that runs compiled and reads the field, as far as names tell; for structure, if any is."""
     homes = {one.path: one for one in (cls.module, module, *evaluator.model.importers(cls.module))}
+    written = re.compile(rf"\.\s*{re.escape(field.name)}\b")
     needs = [
         Need(use.how, name)
         for home in homes.values()
+        if any(_is_written(written, function, home) for function in home.outline.functions.values())
         for function in _compiled(home, evaluator)
+        if _is_written(written, function, home)
         for use, name in _uses(function, home, field, cls, evaluator)
     ]
     return next((need for need in needs if need.is_for_structure), next(iter(needs), None))
+
+
+def _is_written(written: re.Pattern[str], function: Function, home: Module) -> bool:
+    """Whether a pattern is found in the text of a function."""
+    first, last = function.body_rows
+    source = home.source
+    return not last or written.search(source.text, source.offset(first, 0), source.offset(last + 1, 0)) is not None
 
 
 def _compiled(home: Module, evaluator: Evaluator) -> Iterator[Function]:

@@ -36,6 +36,12 @@ def calls_giving(field: str, names: Collection[str], module: Module, evaluator: 
 
 
 @lru_cache(maxsize=256)
+def _making(name: str) -> re.Pattern[str]:
+    """Finds calls of a class in a text."""
+    return re.compile(rf"\b{re.escape(name)}\s*[(\[]")
+
+
+@lru_cache(maxsize=256)
 def _written(field: str, names: frozenset[str]) -> re.Pattern[str]:
     """Finds such calls in a text, and perhaps more."""
     called = "".join(rf"\b{re.escape(name)}\s*[(\[]|" for name in sorted(names))
@@ -123,10 +129,12 @@ def is_given_only(fits: Callable[[Placed], bool], field: Field, cls: PytreeClass
 
 def is_made_with_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether constructions are seen, and each of them gives the field a number that is written out."""
+    written = _making(cls.name)
     values = [
         giving(field, cls, call, {cls.name})
         for module in around(cls, evaluator)
-        for call, _ in calls_giving(field.name, {cls.name}, module, evaluator)
+        if written.search(module.source.text) is not None
+        for call, _ in calls_in(module, written, evaluator)
         if last_name(call.func) == cls.name
     ]
     return bool(values) and all(value is not None and _is_number(value) for value in values)
