@@ -352,9 +352,13 @@ def fitted(value: cst.BaseExpression, column: int, tree: Tree) -> cst.BaseExpres
     longest = max(_WIDTH, *map(len, tree.source.lines))
     if not isinstance(value, cst.Call) or "\n" in text or column + len(text) <= longest:
         return value
-    within = _new_row(tree.module.default_indent)
-    args = [arg.with_changes(comma=cst.Comma(whitespace_after=within)) for arg in value.args]
-    args[-1] = args[-1].with_changes(comma=cst.Comma(whitespace_after=_new_row("")))
+    within, behind = _new_row(tree.module.default_indent), _new_row("")
+    *others, last = value.args
+    args = [arg.with_changes(comma=cst.Comma(whitespace_after=within)) for arg in others]
+    if others:
+        args.append(last.with_changes(comma=cst.Comma(whitespace_after=behind)))
+    else:
+        args.append(last.with_changes(whitespace_after_arg=behind))
     return value.with_changes(whitespace_before_args=within, args=args)
 
 

@@ -15,6 +15,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.fields.growing import Grown, grown_carry, grown_in_loops, made_longer
+from jaxlint.rules.analyses.fixes.initial_carry import beginning_with_zeros
 from jaxlint.rules.analyses.under_trace.carried import PARAMETERS, Change, changes
 from jaxlint.rules.analyses.under_trace.forms import (
     NOTHING,
@@ -108,7 +109,9 @@ class ChangingStructure(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet.
+    A field that is None in the initial carry begins with zeros, where the function gives it another field of the carry,
+    or the item that the scan is at. The fix is unsafe: None may have meant something. There is none where the function
+    asks for it.
 
     ## When not to use it
 
@@ -141,7 +144,7 @@ class ChangingStructure(BodyRule):
         called = (self.calls & code.contents.called) if code.calls else ()
         has_loop = any(self._is_loop(call, code, evaluator) for call in code.calls if last_name(call.func) in called)
         if has_loop or self._hands_over(code, evaluator):
-            yield from (_changed(one) for one in changes(code, evaluator) if not one.is_of_branches)
+            yield from (_changed(one, code, evaluator) for one in changes(code, evaluator) if not one.is_of_branches)
 
     def _hands_over(self, code: CodeRead, evaluator: Evaluator) -> bool:
         """Whether a body calls a function that may run a loop; one of another module if it makes instances."""
@@ -244,7 +247,7 @@ def _is_returned(call: Call, statements: Iterable[Statement]) -> bool:
 # -- what a loop changes ---------------------------------------------------------------------
 
 
-def _changed(change: Change) -> Problem:
+def _changed(change: Change, code: CodeRead, evaluator: Evaluator) -> Problem:
     """The problem of a loop or of a choice of branches."""
     transform, function = f"`{change.transform}`", f"`{change.function}`"
     found = change.difference
@@ -313,6 +316,7 @@ def _changed(change: Change) -> Problem:
         ),
         reason=reason,
         help=way_out,
+        fix=beginning_with_zeros(change, code, evaluator),
     )
 
 

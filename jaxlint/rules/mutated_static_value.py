@@ -19,6 +19,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.changes.handed_over import changed_where_handed
+from jaxlint.rules.analyses.fixes.made_anew import making_anew
 from jaxlint.rules.analyses.fixes.rebinding import setting_dict
 from jaxlint.rules.analyses.instances.callees import called_by
 from jaxlint.rules.analyses.instances.methods import MAKING
@@ -105,8 +106,9 @@ class MutatedStaticValue(BodyRule):
     ## Fix safety
 
     A dict whose item is assigned becomes a new one: `state.rates["a"] = 1` becomes `state =
-    state.replace(rates={**state.rates, "a": 1})`, or an assignment of the attribute where instances are mutable. The
-    fix is unsafe: functions are compiled anew. There is none for other changes.
+    state.replace(rates={**state.rates, "a": 1})`, or an assignment of the attribute where instances are mutable; so do
+    lists, sets and dicts whose methods are called, and settings objects of which an attribute is assigned. The fix is
+    unsafe: functions are compiled anew. There is none for other changes.
 
     ## When not to use it
 
@@ -147,7 +149,10 @@ class MutatedStaticValue(BodyRule):
             confidence = Confidence.MEDIUM if meets and not early else Confidence.LOW
             if isinstance(event, MutateField):
                 problem = _problem(event.at, cls, event.field, confidence)
-                yield problem if event in handed else replace(problem, fix=setting_dict(event, evaluator))
+                if event not in handed:
+                    fix = setting_dict(event, evaluator) or making_anew(event, evaluator)
+                    problem = replace(problem, fix=fix)
+                yield problem
             else:
                 yield _static_instance(event, confidence)
 

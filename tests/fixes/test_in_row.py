@@ -32,6 +32,7 @@ ROWS = {
     "        print(state)\n",
     "state.x = [\n        a]\n    state.y = (\n        2  # why\n    )\n": ""
     "state = state.replace(x=[\n        a], y=(\n        2  # why\n    ))\n",
+    f"state.x = {'a' * 77}\n": f"state = state.replace(\n        x={'a' * 77}\n    )\n",
     f"state.x = {'a' * 40}\n    state.y = {'b' * 40}\n": ""
     f"state = state.replace(\n        x={'a' * 40},\n        y={'b' * 40},\n    )\n",
 }

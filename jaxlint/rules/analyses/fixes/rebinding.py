@@ -56,7 +56,7 @@ def _rebinding(event: AssignAttribute, row: Sequence[Attribute], evaluator: Eval
     if not depth and not is_own_variable(root, event.place):
         return _binding_around(root, path, instances, event, row, evaluator)
     bound = ".".join([root, *path[:depth]])
-    copied = _copied(bound, path[depth:], instances[depth:], event.place, evaluator, row)
+    copied = copy_written(bound, path[depth:], instances[depth:], event.place, evaluator, row)
     if copied is None:
         return None
     change = _updating(event, bound, copied[0], row)
@@ -97,7 +97,7 @@ def _binding_around(
         return None
     if is_lost(root, ANYTIME, outer, evaluator):
         return None
-    copied = _copied(root, path, instances, place, evaluator, row)
+    copied = copy_written(root, path, instances, place, evaluator, row)
     if copied is None:
         return None
     updating = replace(_updating(event, root, copied[0], row), is_returned=True)
@@ -152,7 +152,7 @@ def setting_item(event: AssignItem, applicability: Applicability, evaluator: Eva
         return None
     if "." in base or not is_own_variable(base, place):
         return None
-    copied = _copied(base, [attr], [owner], place, evaluator)
+    copied = copy_written(base, [attr], [owner], place, evaluator)
     if copied is None:
         return None
     return _binding(UpdateField(event.at, base, copied[0], array), applicability, copied[1], place, evaluator)
@@ -167,7 +167,7 @@ def setting_field(event: AssignItem, instance: Instance, evaluator: Evaluator) -
         return None
     if not is_own_variable(base, place) or instance.cls.frozen is False:
         return None
-    copied = _copied(base, [field], [instance], place, evaluator)
+    copied = copy_written(base, [field], [instance], place, evaluator)
     if copied is None:
         return None
     return _binding(UpdateField(event.at, base, copied[0]), Applicability.SAFE, copied[1], place, evaluator)
@@ -187,7 +187,7 @@ def setting_dict(event: MutateField, evaluator: Evaluator) -> Proposal | None:
     method = event.place.method
     if "." in root or not is_own_variable(root, event.place) or (method is not None and root == method.self_name):
         return None
-    copied = _copied(root, [event.field], [event.receiver], event.place, evaluator)
+    copied = copy_written(root, [event.field], [event.receiver], event.place, evaluator)
     if copied is None:
         return None
     change = SetItem(event.at, root, copied[0], path)
@@ -264,14 +264,14 @@ def _setting_in_place(event: AssignAttribute, evaluator: Evaluator) -> Proposal 
     if target is None or not is_item_to_assign(target.value, event.at, place, evaluator):
         return None
     item = place.module.source.segment(*place_of(target.value.at))
-    copied = _copied(item, [event.attr], [event.receiver], place, evaluator) if "\n" not in item else None
+    copied = copy_written(item, [event.attr], [event.receiver], place, evaluator) if "\n" not in item else None
     if copied is None:
         return None
     change = UpdateField(event.at, item, copied[0], is_returned=True)
     return Proposal(f"Put an updated copy into `{item}`", Applicability.UNSAFE, (change,), copied[1])
 
 
-def _copied(
+def copy_written(
     root: str,
     path: Sequence[str],
     instances: Sequence[Instance | None],

@@ -71,6 +71,9 @@ class Change(msgspec.Struct, frozen=True):
     returned: State | None = None
     #: An instance in the tree, where what differs is no part of one.
     beside: State | None = None
+    #: The function of a loop that the body itself runs, and what the loop is given, by the names of its parameters.
+    code: Code | None = None
+    given: Mapping[str, Expr] = msgspec.field(default_factory=dict)
 
     @property
     def is_of_branches(self) -> bool:
@@ -171,12 +174,19 @@ class _Loops(Tracer):
                 arguments = [Leaf("int"), before]
             elif name == _SCAN:
                 arguments = [before, _item(exprs.get("xs"), things.get("xs", NOTHING), frame)]
-            self._turn(self._at(exprs[key], frame), name, code, before, arguments, frame)
+            self._turn(self._at(exprs[key], frame), name, code, before, arguments, frame, exprs)
         carry = after_loop(before)
         return of_tuple([carry, UNKNOWN]) if name == _SCAN else carry
 
     def _turn(
-        self, at: object, name: str, code: Code | None, before: Form, arguments: list[Thing], frame: Frame
+        self,
+        at: object,
+        name: str,
+        code: Code | None,
+        before: Form,
+        arguments: list[Thing],
+        frame: Frame,
+        given: Mapping[str, Expr],
     ) -> None:
         """Compare the carry before and after a turn."""
         if code is None:
@@ -188,7 +198,8 @@ class _Loops(Tracer):
             if not isinstance(after, Held) or after.kind != "tuple" or len(after.entries) != 2:
                 return
             after = after.entries["0"]
-        self._note(at, name, code, before, differences(before, after, carried=True))
+        shown = given if frame.depth == 0 else None
+        self._note(at, name, code, before, differences(before, after, carried=True), shown)
 
     def _chosen(self, name: str, given: dict[str, Expr], operands: list[Form], frame: Frame, looks: bool) -> Form:
         """What one of the branches returns."""
@@ -246,14 +257,23 @@ class _Loops(Tracer):
         is_here = frame.depth == 0 or frame.module is self._code_read.place.module or self._outer is None
         return expr.at if is_here or self._outer is None else self._outer.at
 
-    def _note(self, at: object, name: str, function: Code, before: Form, found: Iterator[Difference]) -> None:
+    def _note(
+        self,
+        at: object,
+        name: str,
+        function: Code,
+        before: Form,
+        found: Iterator[Difference],
+        given: Mapping[str, Expr] | None = None,
+    ) -> None:
         if any(change.at is at for change in self.changes):
             return
         differing = list(found)
         first = next((one for one in differing if one.cls is not None), None)
         beside = next(_states(before), None)
         if first is not None:
-            self.changes.append(Change(at, name, function.name, first))
+            code = function if given is not None else None
+            self.changes.append(Change(at, name, function.name, first, code=code, given=given or {}))
         elif differing and beside is not None:
             self.changes.append(Change(at, name, function.name, differing[0], beside=beside))
 
