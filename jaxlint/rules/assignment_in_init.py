@@ -75,7 +75,7 @@ class AssignmentInInit(EventRule):
     ## Fix safety
 
     A field is set with `object.__setattr__`, as the generated `__init__` does, where jax rebuilds instances without the
-    method (jax_dataclasses), where it stores what it is given, or where it sets a static field and looks at no leaf.
+    method (penzai), where it stores what it is given, or where it sets a static field and looks at no leaf.
     That is safe: the line could only raise. Elsewhere the value would be computed again whenever an instance is rebuilt
     (JAX307, JAX308, JAX309): a `__post_init__` becomes a classmethod, if the file has all that makes instances. That is
     unsafe.

@@ -20,6 +20,7 @@ from jaxlint.rules.analyses.bodies.filled_dicts import filled_keywords
 from jaxlint.rules.analyses.bodies.lookups import is_looked_up, is_of_wider_tuple
 from jaxlint.rules.analyses.changes.updates import unknown_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
+from jaxlint.rules.analyses.fixes.renamed_keys import renaming_key
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.spelling import nearest
 
@@ -78,8 +79,9 @@ class ReplaceUnknownField(EventRule):
 
     ## Fix safety
 
-    A keyword becomes the field whose name is nearest. The fix is unsafe: the line can only raise, but another field
-    may be meant. Where none is near, a fix that declares the field is shown, and not applied.
+    A keyword becomes the field whose name is nearest, also as the key of a dict that is written in the function, or in
+    one of the module that it calls. The fix is unsafe: the line can only raise, but another field may be meant.
+    Where none is near, a fix that declares the field is shown, and not applied.
 
     ## When not to use it
 
@@ -120,7 +122,7 @@ class ReplaceUnknownField(EventRule):
                 reason="every keyword of an update is passed on to the constructor, which takes the fields only",
                 help=f"replace `{keyword.name}` by `{close}`" if close else "name one of the fields of the class",
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{keyword.name}",
-                fix=_renaming(event, keyword, close) or _declaring(event, keyword, evaluator),
+                fix=_renaming(event, keyword, close, evaluator) or _declaring(event, keyword, evaluator),
             )
 
 
@@ -131,10 +133,12 @@ def _with_filled(event: Replace, evaluator: Evaluator) -> Replace:
 
 
 @proposing
-def _renaming(event: Replace, keyword: KeywordValue, close: str | None) -> Proposal | None:
+def _renaming(event: Replace, keyword: KeywordValue, close: str | None, evaluator: Evaluator) -> Proposal | None:
     """The fix: the name of the field that is near."""
-    if close is None or event.call.keyword(keyword.name) is None:
+    if close is None:
         return None
+    if event.call.keyword(keyword.name) is None:
+        return renaming_key(keyword.name, close, event.place, evaluator)
     return Proposal(f"Rename to `{close}`", Applicability.UNSAFE, (Rename(keyword.at, close),))
 
 

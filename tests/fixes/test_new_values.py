@@ -1,4 +1,4 @@
-"""Fixes that make a new value: of what a static field holds (JAX206), and of what a loop begins with (JAX510)."""
+"""Fixes of values: what a static field holds (JAX206), a loop begins with (JAX510), a dict of changes has (JAX402)."""
 
 from __future__ import annotations
 
@@ -128,4 +128,45 @@ def test_a_function_begins_with_zeros() -> None:
     fixed, left = fix_source(text, settings=Settings(select=("JAX510",)), unsafe=True)
     zeros = "Filter(mean=jnp.ones(3), last=jnp.zeros_like(jnp.ones(3)))"
     assert fixed == text.replace("Filter(mean=jnp.ones(3))", zeros)
+    assert not left
+
+
+DICTS = """\
+from flax import struct
+
+
+@struct.dataclass
+class Ball:
+    height: float
+    mass: float
+
+
+def changed() -> dict:
+    return {{"mass": 1.0}}
+
+
+def throw(ball: Ball, heavy: bool) -> Ball:
+    {}
+    return ball.replace(**changes)
+"""
+KEYS = {
+    'changes = {"heigth": 1.0}': 'changes = {"height": 1.0}',
+    "changes = dict(heigth=1.0, mass=2.0)": "changes = dict(height=1.0, mass=2.0)",
+    "changes = {}\n    changes['heigth'] = 1.0": "changes = {}\n    changes['height'] = 1.0",
+    "changes = changed()\n    changes.update(heigth=1.0)": "changes = changed()\n    changes.update(height=1.0)",
+    "changes = {'heigth': 1.0}\n    print('heigth')": "",
+}
+
+
+@pytest.mark.parametrize("before", KEYS)
+def test_a_key_is_renamed_where_it_is_written(before: str) -> None:
+    after, left = fix_source(DICTS.format(before), settings=Settings(select=("JAX402",)), unsafe=True)
+    assert after == DICTS.format(KEYS[before] or before)
+    assert bool(left) is not bool(KEYS[before])
+
+
+def test_a_key_is_renamed_in_the_function_that_writes_it() -> None:
+    text = DICTS.format("changes = changed()").replace('{"mass": 1.0}', '{"mas": 1.0}')
+    after, left = fix_source(text, settings=Settings(select=("JAX402",)), unsafe=True)
+    assert after == text.replace('"mas"', '"mass"')
     assert not left

@@ -30,6 +30,7 @@ PENZAI = Framework(
     relists_fields=True,
     selecting_methods=frozenset({"select"}),
     unflatten=Unflatten.BYPASS,
+    sets_plainly=True,
     static_metadata=("pytree_node", False),
     static_spelling='dataclasses.field(metadata={"pytree_node": False})',
     static_marking=("dataclasses.field", "metadata", '{"pytree_node": False}'),
