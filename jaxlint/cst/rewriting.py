@@ -398,6 +398,9 @@ class _Filled(cst.CSTTransformer):
     def visit_Element(self, node: cst.Element) -> None:
         self._plain.add(node.value)
 
+    def visit_DictElement(self, node: cst.DictElement) -> None:
+        self._plain.add(node.value)
+
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         value = self._values.get(original_node.value)
         if value is None:

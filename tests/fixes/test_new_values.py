@@ -47,7 +47,7 @@ CHANGES = {
     'm.names.discard("b")': 'm = m.replace(names=m.names - {"b"})',
     "m.rates.update(a=3.0, b=a)": 'm = m.replace(rates={**m.rates, "a": 3.0, "b": a})',
     "m.rates.update({'a': a})": "m = m.replace(rates={**m.rates, **{'a': a}})",
-    'm.rates.pop("a")': 'm = m.replace(rates={key: value for key, value in m.rates.items() if key != "a"})',
+    'm.rates.pop("a")': 'm.rates.pop("a")',
     "m.settings.scale = a": "m = m.replace(settings=dataclasses.replace(m.settings, scale=a))",
     "m.settings.scale += 1": "m = m.replace(settings=dataclasses.replace(m.settings, scale=m.settings.scale + 1))",
     'b = m.rates.pop("a")': 'b = m.rates.pop("a")',

@@ -24,7 +24,6 @@ _MADE = {
     ("set", "discard"): "{held} - {{0}}",
     ("set", "update"): "{*{held}, *{0}}",
     ("dict", "update"): "{**{held}, **{0}}",
-    ("dict", "pop"): "{key: value for key, value in {held}.items() if key != {0}}",
 }
 
 
