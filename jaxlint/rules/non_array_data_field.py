@@ -102,8 +102,9 @@ class NonArrayDataField(ClassRule, EventRule):
     Classes that are not seen to go into a transformation, such as bundles of functions and settings, are not reported,
     nor is what a script or a test puts into its own instances, if others transform those of the class. An instance that
     its maker gives only to what filters (`eqx.filter_jit`), or of which parts are read, is left alone. What is put into
-    an instance that no function which sends others into a transformation is seen to make has low confidence. If all
-    instances that go in hold something else in the field, suppress the finding.
+    an instance has low confidence if no function that sends others into a transformation is seen to make it, or if it
+    is made in a module that none of those imports which send some in. If all instances that go in hold something else
+    in the field, suppress the finding.
 
     ## References
 
@@ -307,13 +308,20 @@ def _is_out_of_reach(traced: TracedBy, event: Construct, evaluator: Evaluator) -
 
 
 def _confidence(event: Construct, evaluator: Evaluator) -> Confidence | None:
-    """Low where this module sends instances of the class in, but none of its functions that do calls what makes this.
+    """Low where it is not seen that what is made here goes in, for it may be that only others do.
 
-    It may be that only others go in, which hold something else in the field.
+    They may hold something else in the field. That is so where none of this module's functions that send instances in
+    calls what makes this one; or where only modules send some that do not import this one.
     """
-    cls, outline, functions = event.cls.cls, event.place.module.outline, event.place.functions
+    cls, module, functions = event.cls.cls, event.place.module, event.place.functions
+    traced, outline = evaluator.traced.of(cls), module.outline
+    if traced is None or evaluator.traced.is_declared(cls.symbol):
+        return None
     pending = {*evaluator.traced.senders_here(cls)}
-    if not functions or not pending or "" in pending or evaluator.traced.is_declared(cls.symbol):
+    if not pending:
+        importing = evaluator.model.project_index.imports.importing({module.path})
+        return None if importing & evaluator.traced.senders(cls, (traced,), module) else Confidence.LOW
+    if not functions or "" in pending:
         return None
     maker, seen = functions[0], set[str]()
     while pending:
