@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, RenameFunction
@@ -21,6 +22,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.bound_part import changed_part, held_part
 from jaxlint.rules.analyses.changes.closures_kept import closures_kept, keeping
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
+from jaxlint.rules.analyses.changes.counting_for import is_changed_in_use, is_computed_with
 from jaxlint.rules.analyses.changes.given_instances import changed_later, kept_of_parameters
 from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given, reads, sets_option
 from jaxlint.rules.analyses.fields.hashing import unhashable
@@ -118,7 +120,8 @@ class JittedBoundMethod(NodeRule):
 
     Attributes that only change before the first call are not reported where that can be seen (in `__init__`, `setup`
     and the like), nor are classes that compile anew after the change, nor attributes that the compiled method is given
-    where it is called: what else it reads of them is taken for something that stays, such as a structure.
+    where it is called: what else it reads of them is taken for something that stays, such as a structure. An attribute
+    that only others change, and that the compiled method is not seen to compute with, is reported with low confidence.
 
     ## References
 
@@ -221,7 +224,9 @@ def _stale(
             compiled = method if overriding is None else overriding[1]
             stale = _stale_attribute(compiled, one, kept.attr, evaluator)
             if stale is not None:
-                yield _problem(event.at, compiled.name, one, *stale)
+                yield _graded(
+                    _problem(event.at, compiled.name, one, *stale), compiled, one, kept.attr, stale, evaluator
+                )
                 return
         return
     if cls.frozen is True or forgets(cls):
@@ -237,9 +242,10 @@ def _stale_closures(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     owner = code.place.owner
     for closure in closures_kept(code) if owner is not None else ():
         for cls in evaluator.model.family(owner) if owner is not None else ():
-            stale = _stale_attribute(closure.function, cls, closure.holder, evaluator)
+            function, holder = closure.function, closure.holder
+            stale = _stale_attribute(function, cls, holder, evaluator)
             if stale is not None and not sets_option(*stale):
-                yield _problem(closure.at, closure.function.name, cls, *stale)
+                yield _graded(_problem(closure.at, function.name, cls, *stale), function, cls, holder, stale, evaluator)
                 break
 
 
@@ -259,6 +265,21 @@ def _stale_attribute(
         if not is_given(attr, holder, cls, evaluator):
             return attr, changing
     return None
+
+
+def _graded(
+    problem: Problem,
+    compiled: Function,
+    cls: PytreeClass,
+    holder: str,
+    stale: tuple[str, Function],
+    evaluator: Evaluator,
+) -> Problem:
+    """A problem of an attribute that changes, of low confidence if only others change it and it may not matter."""
+    attr, changing = stale
+    if is_changed_in_use(changing, holder, cls) or is_computed_with(attr, run_by(compiled, cls), cls, evaluator):
+        return problem
+    return replace(problem, confidence=Confidence.LOW)
 
 
 def _compiles_again(changing: Function, holder: str, cls: PytreeClass) -> bool:

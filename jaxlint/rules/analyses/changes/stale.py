@@ -67,7 +67,7 @@ def reads(inside: Iterable[Function], cls: PytreeClass) -> set[str]:
     return {attr for attr in attrs if cls.method(attr) is None}
 
 
-def _reading(
+def reading(
     attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator
 ) -> Iterator[tuple[Function, str, Body]]:
     """Those of some methods (or functions inside of one) that read an attribute, with its path, and their bodies."""
@@ -100,7 +100,7 @@ def _may_stand_in(attr: str, inside: Mapping[str, Function], cls: PytreeClass, e
 
     That is `x if x is not None else self.x`, or `if x is None: x = self.x`.
     """
-    for method, path, body in _reading(attr, inside, cls, evaluator):
+    for method, path, body in reading(attr, inside, cls, evaluator):
         every = list(all_parts(body))
         missing = [p.orelse for p in every if isinstance(p, Conditional) and _asks(p.test, "is not", method)]
         fallback = [part for expr in missing for part in parts(expr)]
@@ -113,7 +113,7 @@ def _may_stand_in(attr: str, inside: Mapping[str, Function], cls: PytreeClass, e
 
 def _may_only_apply(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether methods may read nothing of a train state but the function of its model, which no update changes."""
-    for _, path, body in _reading(attr, inside, cls, evaluator):
+    for _, path, body in reading(attr, inside, cls, evaluator):
         read = [dotted(part) for part in all_parts(body)]
         if read.count(path) > read.count(f"{path}.apply_fn"):
             return False
@@ -133,7 +133,7 @@ def _reads_other_items(
         if items is None:
             return False
         every |= items
-    return all(every.isdisjoint(items_read(path, body)) for _, path, body in _reading(attr, inside, cls, evaluator))
+    return all(every.isdisjoint(items_read(path, body)) for _, path, body in reading(attr, inside, cls, evaluator))
 
 
 def is_given(attr: str, holder: str, cls: PytreeClass, evaluator: Evaluator) -> bool:
