@@ -280,7 +280,7 @@ class Evaluator(Narrowing, Attributes):
             return None  # `pad = staticmethod(pad)`
         if "classmethod" in names or function.name in ("__init_subclass__", "__new__", "__class_getitem__"):
             return ClassObject(owner, False)
-        if function.self_name != "self" and _is_called_on_class(function, owner):
+        if function.self_name != "self" and (owner.unknown_decorator or _is_called_on_class(function, owner)):
             return None
         return inheriting(function, owner, self.model) or Instance(owner)
 
