@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
 
 import msgspec
 
@@ -20,9 +19,17 @@ from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bodies.changed_fields import changed_fields
-from jaxlint.rules.analyses.bodies.ignored_parameters import LOOPS, IgnoredCarry, computed_outside, ignored_carries
+from jaxlint.rules.analyses.bodies.ignored_parameters import (
+    LOOPS,
+    IgnoredCarry,
+    OtherRead,
+    computed_outside,
+    ignored_carries,
+    of_other_parameters,
+)
 from jaxlint.rules.analyses.bodies.leaves_read import leaves_read
 from jaxlint.rules.analyses.bodies.penalties import penalised
+from jaxlint.rules.analyses.bodies.rebindings import Called, rebindings_between
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -31,23 +38,16 @@ from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
-    Augment,
     Body,
-    ClassDefinition,
     For,
     FunctionDefinition,
     Return,
-    Statement,
     While,
     all_parts,
-    assigned_names,
-    blocks,
     is_own,
     own_names,
     parts,
     reads,
-    target_names,
-    walk,
 )
 
 #: What binds arguments of a function, by the last part of the name.
@@ -161,6 +161,7 @@ class CapturedState(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the functions inside a body that are transformed."""
         yield from map(_of_carry, ignored_carries(code, evaluator))
+        yield from map(_of_other, of_other_parameters(code, evaluator))
         written = _Written(code)
         inside = list(_inside(written, code, evaluator))
         bound = list(_bound(written, code, evaluator))
@@ -362,59 +363,10 @@ def _outdated(
     evaluator: Evaluator,
 ) -> Iterator[object]:
     """Where fields are read that get other values between two calls of the function: a place for each binding."""
-    for rebinding in _rebindings_between(one, name, code.body) if read else ():
+    for rebinding in rebindings_between(Called(one.function.name, one.handle), name, code.body) if read else ():
         changed = changed_fields(rebinding, cls, code, evaluator)
         places = [at for field, at in read if changed is None or field in changed]
         yield from places[:1]
-
-
-def _rebindings_between(one: _Inner, name: str, body: Body) -> Iterator[Statement]:
-    """The statements that bind the variable between two calls of the function, which is not made again."""
-    for block in _all_blocks(body):
-        called = False
-        rebound: list[Statement] = []
-        for statement in block:
-            if _makes(one, statement):
-                called, rebound = False, []
-                continue
-            if isinstance(statement, (For, While)) and not any(
-                _makes(one, s) for s in walk((statement,), nested=False)
-            ):
-                yield from _bound_in(name, statement) if _calls(one, statement) else ()
-            if _calls(one, statement):
-                yield from rebound
-                called, rebound = True, []
-            if called:
-                rebound += _bound_in(name, statement)
-
-
-def _all_blocks(body: Body) -> Iterator[Body]:
-    inner = (s for s in walk(body, nested=False) if not isinstance(s, (FunctionDefinition, ClassDefinition)))
-    return chain((body,), (block for statement in inner for block in blocks(statement)))
-
-
-def _makes(one: _Inner, statement: Statement) -> bool:
-    """Whether a statement makes the transformed function, or binds its name to something else."""
-    if isinstance(statement, FunctionDefinition):
-        return statement.name in (one.handle, one.function.name)
-    return one.handle in assigned_names((statement,)) and not blocks(statement)
-
-
-def _calls(one: _Inner, statement: Statement) -> bool:
-    if isinstance(statement, (FunctionDefinition, ClassDefinition)):
-        return False
-    return any(
-        isinstance(part, Call) and dotted(part.func) == one.handle for part in all_parts((statement,), nested=False)
-    )
-
-
-def _bound_in(name: str, statement: Statement) -> Iterator[Statement]:
-    """The statements that give the variable another value, in a statement or below it."""
-    for inner in walk((statement,), nested=False):
-        if isinstance(inner, (Assign, Annotate, Augment)) and name in assigned_names((inner,)):
-            yield inner
-        if isinstance(inner, For) and name in target_names(inner.target):
-            yield inner
 
 
 # -- differentiated, without its parameter ---------------------------------------------------------
@@ -473,6 +425,22 @@ def _of_computed(outside: Name, one: _Inner, parameter: str, path: str) -> Probl
         ),
         reason=_DERIVATIVE,
         help=way_out,
+    )
+
+
+def _of_other(found: OtherRead) -> Problem:
+    """The problem of a function that is differentiated and reads what is called like its parameter of another one."""
+    way_out = f"read `{found.parameter}` instead of `{found.path}`"
+    fix = Proposal(f"Read `{found.parameter}`", Applicability.UNSAFE, (Rewrite(found.at, found.parameter),))
+    return Problem(
+        at=found.at,
+        message=(
+            f"`{found.function}` is differentiated with respect to its parameter `{found.parameter}`, which it does not"
+            f" read: it takes `{found.path}`, and {_ALL_ZERO}; {way_out}"
+        ),
+        reason=_DERIVATIVE,
+        help=way_out,
+        fix=fix if found.is_here else None,
     )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Container, Iterator
 import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.libraries.transforms import CARRIED
+from jaxlint.infer.evaluating.events import CodeRead, Transformed
+from jaxlint.libraries.transforms import CARRIED, Kind
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.updating import AT, UPDATE_METHODS
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted, last_name
@@ -40,6 +41,39 @@ class IgnoredCarry(msgspec.Struct, frozen=True):
     parameter: str
     variable: str
     loop: str
+
+
+class OtherRead(msgspec.Struct, frozen=True):
+    """Where a function reads what is called like the parameter by which it is differentiated of another parameter."""
+
+    at: object
+    function: str
+    parameter: str
+    path: str
+    #: Whether that is in the module that differentiates it; else the place is where that is done.
+    is_here: bool
+
+
+def of_other_parameters(code: CodeRead, evaluator: Evaluator) -> Iterator[OtherRead]:
+    """The differentiated functions that do not read the parameter, but what is called so of another one."""
+    for event in code.events:
+        if not isinstance(event, Transformed) or event.applied.transform.kind is not Kind.GRAD:
+            continue
+        applied, function, module = event.applied, event.function, event.module
+        if function is None or module is None or event.receiver is not None or applied.bound or applied.given:
+            continue
+        names, numbers = function.positional, applied.argnums
+        if function.decorators or numbers is None or len(numbers) != 1 or not 0 <= numbers[0] < len(names):
+            continue
+        body, name = evaluator.calls.body_of(FunctionSymbol(module, function)) or (), names[numbers[0]]
+        if name in own_names(body) or any(reads(body, name)):
+            continue
+        for part in all_parts(body):
+            match part:
+                case Attribute(value=Name(id=other), attr=attr) if attr == name and other in names:
+                    is_here = module is code.place.module
+                    yield OtherRead(part.at if is_here else applied.at, function.name, name, f"{other}.{attr}", is_here)
+                    break
 
 
 def computed_outside(body: Body, params: Container[str], given: str, call: Call, around: Body) -> Name | None:
