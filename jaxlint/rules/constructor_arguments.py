@@ -23,9 +23,9 @@ from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.analyses.instances.inherited_makers import handed_up, made_by
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Definition, Parameter
-from jaxlint.syntax.expressions import Argument, Call, Comprehension, Constant, Display, Expr, Name
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Comprehension, Constant, Display, Expr, Name, dotted
 from jaxlint.syntax.spelling import nearest
-from jaxlint.syntax.statements import bound_once
+from jaxlint.syntax.statements import Try, all_parts, bound_once, walk
 
 #: How many of the missing arguments are named.
 _MOST_NAMES = 6
@@ -50,8 +50,10 @@ class ConstructorArguments(ClassRule, EventRule):
     ## What it does
 
     Finds calls of constructors with an argument that the class does not take, without one that it needs, with one that
-    is given twice, or, for chex dataclasses, with positional arguments; calls of class methods of a base that make
-    `cls(...)` without what this subclass needs; and copies by `replace` that leave out an `InitVar` without default.
+    is given twice, or, for chex dataclasses, with positional arguments.
+
+    It looks at `super().__init__(...)` as well, at calls of class methods of a base that make `cls(...)` without what
+    this subclass needs, and at copies by `replace` that leave out an `InitVar` without default.
 
     ## Why is this bad?
 
@@ -158,6 +160,7 @@ class ConstructorArguments(ClassRule, EventRule):
                 call = handed_up(function, body)
                 if call is not None:
                     yield from _inherited(name, call, cls, evaluator, above=True)
+        yield from _of_base(cls, evaluator)
 
 
 def _inherited(
@@ -187,6 +190,45 @@ def _inherited(
         help=way_out,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
     )
+
+
+def _of_base(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+    """Look at what `__init__` gives to that of the base: `super().__init__(...)`."""
+    qualnames = cls.symbol.declaration.methods.get("__init__", [])
+    base = next(iter(cls.mro[1:]), None) if qualnames and cls.bases_known else None
+    if base is None or not base.is_pytree or base.framework.mapping_option or not is_constructor_known(base):
+        return
+    parameters, function = base.constructor(), cls.module.outline.functions[qualnames[-1]]
+    if parameters is None or len(qualnames) != 1 or function.decorators or not _stands_behind(base, cls, evaluator):
+        return
+    body = evaluator.calls.body_of(FunctionSymbol(cls.module, function)) or ()
+    if any(isinstance(statement, Try) for statement in walk(body)):
+        return
+    for part in all_parts(body, nested=False):
+        if isinstance(part, Call) and _calls_above(part, cls):
+            wrong = _wrong(part, base, parameters)
+            if wrong is not None:
+                yield Problem(
+                    at=wrong.at,
+                    message=f"`{base.name}` {wrong.what}: the call raises {wrong.error}; {wrong.way_out}",
+                    reason="`super().__init__` is the constructor of the base, and takes what that takes",
+                    help=wrong.way_out,
+                    fix=wrong.fix,
+                    subject=f"{base.module.path}::{base.symbol.declaration.qualname}",
+                )
+
+
+def _stands_behind(base: PytreeClass, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a class is the next one behind another, for instances of subclasses that are seen as well."""
+    return all(one.mro[one.mro.index(cls) + 1] is base for one in evaluator.model.family(cls) if cls in one.mro)
+
+
+def _calls_above(call: Call, cls: PytreeClass) -> bool:
+    """Whether a call is `super().__init__(...)`, perhaps with the class written out."""
+    match call.func:
+        case Attribute(value=Call(func=Name(id="super"), args=given), attr="__init__"):
+            return not given or dotted(given[0].value) == cls.name
+    return False
 
 
 def _left_out(event: Replace, evaluator: Evaluator) -> Iterator[Problem]:
