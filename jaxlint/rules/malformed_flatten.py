@@ -18,6 +18,7 @@ from jaxlint.rules.analyses.rebuilding.exchanged import (
     Mismatch,
     compared,
     is_in_order,
+    is_only_shown,
     made_without_arguments,
 )
 from jaxlint.rules.analyses.rebuilding.flattening import Rebuilt, Routine
@@ -120,10 +121,9 @@ class MalformedFlatten(ClassRule, BodyRule):
 
     ## When not to use it
 
-    Attributes that are left out of `tree_flatten` are reported in three cases only: the constructor takes them;
-    `tree_unflatten` calls no constructor, so that nothing sets them, and methods read them without asking; or they are
-    numbers that are counted up, in the instance or in one that is returned, by a method which a transformed function
-    calls before it returns that instance. So a cache that may be lost should be no parameter of the constructor.
+    Attributes that are left out are reported in three cases only: the constructor takes them, and `__repr__` is not all
+    that reads them; `tree_unflatten` calls no constructor, and methods read them without asking; or they count what a
+    transformed function does. So a cache that may be lost should be no parameter of the constructor.
 
     ## References
 
@@ -309,7 +309,7 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
     if tuple(taken[: len(children) + len(aux)]) == (*children, *aux):
         left = [p for p in parameters if p.name not in (*children, *aux)]
         required = next((p for p in left if p.default is None), None)
-        lost = next((p for p in left if stored.get(p.name) is not None), None)
+        lost = next((p for p in left if p.name in stored and not is_only_shown(stored[p.name], cls)), None)
         if required is not None:
             outcome = f"and the constructor requires `{required.name}`: the first transformation fails (TypeError)"
         elif lost is not None:

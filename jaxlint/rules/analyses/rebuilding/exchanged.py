@@ -18,6 +18,8 @@ from jaxlint.syntax.statements import Body, all_parts
 _ASKING = ("hasattr(", "getattr(", "except AttributeError")
 
 
+#: Methods that show an instance to people: a default does no harm there.
+_SHOWING = frozenset({"__repr__", "__str__", "__format__"})
 #: The methods that make an instance or take it apart.
 _MAKING = frozenset({"__init__", "__new__", "tree_flatten", "tree_unflatten"})
 
@@ -111,8 +113,16 @@ def _reset(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> str | None:
         is_given = parameter.name in back.passed or (parameter.kind == "positional" and str(index) in back.passed)
         default = parameter.default
         if not is_given and stored.get(parameter.name) in needed and default is not None and not is_none(default):
-            return stored[parameter.name]
+            if not is_only_shown(stored[parameter.name], cls):
+                return stored[parameter.name]
     return None
+
+
+def is_only_shown(name: str, cls: PytreeClass) -> bool:
+    """Whether an attribute is read by methods that show an instance to people, and by no other one of the class."""
+    methods = (method for one in cls.mro for method in own_methods(one))
+    readers = {method.name for method in methods if name in method.self_reads}
+    return bool(readers) and readers <= _SHOWING
 
 
 def is_in_order(cls: PytreeClass, given: Flattened, evaluator: Evaluator) -> bool:
