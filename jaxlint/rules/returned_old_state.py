@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import msgspec
 
@@ -38,6 +39,7 @@ from jaxlint.syntax.statements import (
     Try,
     blocks,
     expressions,
+    target_names,
     walk,
 )
 
@@ -139,7 +141,7 @@ class ReturnedOldState(BodyRule):
         )
         copies = {id(s): made for s in code.statements if (made := reader.made(s)) is not None}
         carried = list(reader.carried()) if returned else []
-        if not (copies or carried) or measures(code, evaluator):
+        if not (copies or carried or reader.wholes) or measures(code, evaluator):
             return
         for made in carried:
             if not made.name.startswith("_"):
@@ -147,6 +149,7 @@ class ReturnedOldState(BodyRule):
                 fix = _returning(made, last) if len(last) == 1 else None
                 use = "is read by nothing but its next update"
                 yield _problem(made, function.name, f"return `{made.name}`", fix, use)
+        yield from _of_tuples(reader, code, function.name)
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         used = _used_names(code, evaluator)
         for statement, following in _sequences(code.body, ()):
@@ -225,6 +228,31 @@ class _Reader:
             return None
         return _Made(target.id, name, target.at, result.cls, call)
 
+    @cached_property
+    def wholes(self) -> dict[str, str]:
+        """The parameters that are handed back and stay what they are, by the variables that they are unpacked to."""
+        kept = self._code.parameters.keys() & self._returned - self._code.contents.bound
+        return {
+            name: statement.value.id
+            for statement in (self._code.statements if kept else ())
+            if isinstance(statement, Assign) and isinstance(statement.value, Name) and statement.value.id in kept
+            for target in statement.targets
+            if isinstance(target, Display)
+            for name in target_names(target)
+        }
+
+    def rebound(self, statement: Statement) -> _Made | None:
+        """The update of a part of what is handed back as a whole, in the variable of that part."""
+        match statement:
+            case Assign(targets=(Name(id=name) as target,), value=Call() as call) if name in self.wholes:
+                update = self._updates.get(id(call))
+                if update is None or update.base is None or dotted(update.base) != name or not is_copy(update):
+                    return None
+                receiver = plain(update.receiver)
+                if isinstance(receiver, Instance) and receiver.cls.is_pytree:
+                    return _Made(name, self.wholes[name], target.at, receiver.cls, call, update)
+        return None
+
     def carried(self) -> Iterator[_Made]:
         """The last updates of variables that begin as what is returned, and that nothing but such updates reads."""
         for name, original, steps in carried_alone(self._returned, self._code):
@@ -255,6 +283,17 @@ class _Reader:
             if held is not None and held.cls is made.cls and not is_bound_in(read.id, following[:after]):
                 return read.id
         return None
+
+
+def _of_tuples(reader: _Reader, code: CodeRead, function: str) -> Iterator[Problem]:
+    """The updates of a part of a tuple which nothing reads, where the tuple is returned as it was."""
+    for statement, following in _sequences(code.body, ()) if reader.wholes else ():
+        made = reader.rebound(statement)
+        if made is None or not any(s is statement for s in code.body) or made.name in names_read(following):
+            continue
+        if any(isinstance(s, Return) and any(_handed_back(s.value, made.original)) for s in following):
+            what = f"is never used: `{function}` returns `{made.original}`, of which it was a part before"
+            yield _problem_of(made, what, f"return a tuple with `{made.name}`", None)
 
 
 def _is_direct(made: _Made) -> bool:
