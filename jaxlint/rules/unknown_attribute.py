@@ -215,14 +215,14 @@ def _union_lacks(parameter: Parameter, function: Function, candidate: Candidate)
     given, annotation = candidate.given, parameter.annotation
     if annotation is None:
         return False
-    value = given.annotations.read(Placed(annotation, candidate.module, function.scope))
+    first, last = function.body_rows
+    text = "\n".join(candidate.module.source.lines[first - 1 : last])
+    read = set(re.findall(rf"(?<![\w.]){re.escape(parameter.name)}\.(\w+)", text)) - _OF_ARRAYS
+    value = given.annotations.read(Placed(annotation, candidate.module, function.scope)) if read else None
     held = [plain(option) for option in value.options] if isinstance(value, Choice) else []
     classes = [one.cls for one in held if isinstance(one, Instance) and one.cls.is_pytree]
     if not classes or len(classes) != len(held):
         return False
-    first, last = function.body_rows
-    text = "\n".join(candidate.module.source.lines[first - 1 : last])
-    read = set(re.findall(rf"(?<![\w.]){re.escape(parameter.name)}\.(\w+)", text))
     return any(all(misses_attribute(cls, name, given.model) for cls in classes) for name in read)
 
 
