@@ -67,8 +67,10 @@ def take_for_typed(function: FuncDef) -> None:
     anything = AnyType(TypeOfAny.explicit)
     arguments = [anything] * len(function.arguments)
     nowhere = Instance(MISSING_FALLBACK, [], -1)  # as mypy's own parser has it
-    function.type = CallableType(arguments, function.arg_kinds, function.arg_names, anything, nowhere)
-    function.unanalyzed_type = function.type.copy_modified()
+    typ = CallableType(
+        arguments, function.arg_kinds, function.arg_names, anything, nowhere, function.name, definition=function
+    )
+    function.type, function.unanalyzed_type = typ, typ.copy_modified()
 
 
 def keywords_of_replace(info: TypeInfo) -> list[str]:
