@@ -9,7 +9,7 @@ from jaxlint.infer.evaluating.events import Cross
 from jaxlint.infer.known.values import Container, Instance, Value, as_instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Name, last_name, root
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Name, dotted, last_name, root
 from jaxlint.syntax.statements import Assign, Body, bound_once, looked_up, target_names, walk
 
 #: Functions that give a copy of a tree of the same shapes.
@@ -24,7 +24,7 @@ def is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:
         value = evaluator.promises.returned(function, event.module)
         if any(isinstance(v, Instance) and v.cls is instance.cls for v in _parts(value)):
             return True
-    name, made_new = event.parameter, _Constructed(event, function, evaluator)
+    name, made_new = event.parameter, _Made(event, function, evaluator)
     if name is None:
         return False
     returned = list(_returned(function))
@@ -45,11 +45,16 @@ def _is_made_anew(name: str, body: Body) -> bool:
     )
 
 
-class _Constructed:
-    """Tells which expressions of a function make another instance of the class that is donated."""
+class _Made:
+    """Tells which expressions of a function make another instance of the class that is donated.
+
+    They construct one, or call a method of the instance that returns an update of it.
+    """
 
     def __init__(self, event: Cross, function: Function, evaluator: Evaluator) -> None:
         self._cls = instance.cls if (instance := as_instance(event.value)) is not None else None
+        self._exact = instance is not None and instance.exact
+        self._name = event.parameter
         self._function = None if event.module is None else FunctionSymbol(event.module, function)
         self._evaluator = evaluator
 
@@ -63,7 +68,21 @@ class _Constructed:
             return False
         scope = function.declaration.inner_scope
         symbol = evaluator.model.resolver.resolve(expr.func, function.module, scope)
-        return evaluator.model.class_of_symbol(symbol) is self._cls
+        return evaluator.model.class_of_symbol(symbol) is self._cls or self._is_updating(expr.func)
+
+    def _is_updating(self, func: Expr) -> bool:
+        """Whether a method of the parameter is called all of whose results are updates of its instance."""
+        cls = self._cls
+        if cls is None or not isinstance(func, Attribute) or dotted(func.value) != self._name:
+            return False
+        found = cls.method(func.attr)
+        overriding = () if self._exact else self._evaluator.model.subclasses(cls)
+        if found is None or any(func.attr in c.symbol.declaration.methods for c in overriding):
+            return False
+        method = found[1]
+        name, values = method.self_name, method.return_values
+        is_plain = not (method.decorators or method.is_generator or method.is_async)
+        return is_plain and name is not None and bool(values) and all(updates(value, name) for value in values)
 
 
 def _parts(value: Value) -> list[Value]:
