@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
@@ -27,17 +28,28 @@ from jaxlint.syntax.expressions import (
     dotted,
     items_of,
 )
-from jaxlint.syntax.statements import Body, FunctionDefinition, Return, only_bound, parts
+from jaxlint.syntax.statements import (
+    Assign,
+    Augment,
+    Body,
+    Do,
+    FunctionDefinition,
+    Return,
+    Statement,
+    With,
+    bound_by,
+    parts,
+)
 
 
 class _Branch(msgspec.Struct, frozen=True):
-    """A function that only binds variables, once each, and returns something at its end."""
+    """A function that only binds variables and sets attributes of them, and returns something at its end."""
 
     params: tuple[str, ...]
     returned: Expr
     module: Module
     scope: str
-    variables: Mapping[str, Expr] = msgspec.field(default_factory=dict)
+    body: Body = ()
     #: What is declared; a lambda is not.
     function: Function | None = None
 
@@ -49,6 +61,10 @@ class _Update(msgspec.Struct, frozen=True):
     given: Mapping[str, Expr]
     #: Whether a method of the operand does it, and not a function of a library.
     by_method: bool = False
+    #: Whether the operand itself is changed, and not a copy.
+    in_place: bool = False
+    #: Whether it is what `copy_and_mutate` has made, whose attributes may be set.
+    is_copy: bool = False
     #: The class that the branch is annotated to take.
     cls: PytreeClass | None = None
 
@@ -75,6 +91,8 @@ def differing_update(
                 continue
             if (one.by_method or other.by_method) and not cls.has_framework_replace:
                 continue
+            if (one.in_place or other.in_place) and cls.frozen is not False:
+                continue
             field = _changed_by_one(one, other, cls)
             if field is not None and not _is_given_before(field, call, code):
                 yield branch, cls, field
@@ -94,16 +112,16 @@ def _changed_by_one(one: _Update, other: _Update, cls: PytreeClass) -> str | Non
 def _is_given_before(field: str, call: Call, code: CodeRead) -> bool:
     """Whether the body gives a field of that name a value outside of the branches."""
     inside = {id(part) for part in parts(call)}
-    return any(other.keyword(field) is not None for other in code.calls if id(other) not in inside)
+    targets = (target for statement in code.statements for target in bound_by(statement))
+    return any(other.keyword(field) is not None for other in code.calls if id(other) not in inside) or any(
+        isinstance(target, Attribute) and target.attr == field for target in targets
+    )
 
 
 def _returned(branch: Expr, code: CodeRead, evaluator: Evaluator) -> list[_Update | None] | None:
     """What a branch returns, item by item; None for an item that is no operand or update of one."""
     found = _branch(branch, code, evaluator)
-    if found is None:
-        return None
-    items = items_of(found.returned)
-    return [_update(item, found, evaluator) for item in items]
+    return None if found is None else _Updates(found, evaluator).returned()
 
 
 def _branch(branch: Expr, code: CodeRead, evaluator: Evaluator) -> _Branch | None:
@@ -140,36 +158,85 @@ def _own_method(branch: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionS
 
 
 def _straight(function: Function, body: Body, module: Module, bound: int = 0) -> _Branch | None:
-    """A function without decorators that does nothing but bind variables and return something."""
-    params = tuple(function.positional)[bound:]
-    variables, last = only_bound(body[:-1]), body[-1] if body else None
-    if variables is None or not variables.keys().isdisjoint(params):
-        return None
+    """A function without decorators that returns something at its end."""
+    last = body[-1] if body else None
     if not isinstance(last, Return) or last.value is None or function.decorators:
         return None
-    return _Branch(params, last.value, module, function.inner_scope, variables, function)
+    params = tuple(function.positional)[bound:]
+    return _Branch(params, last.value, module, function.inner_scope, body[:-1], function)
 
 
-def _update(expr: Expr, branch: _Branch, evaluator: Evaluator) -> _Update | None:
-    """The operand, or what is updated of it."""
-    match expr:
-        case Name(id=name) if name in branch.params:
-            return _Update(branch.params.index(name), {}, cls=_annotated(name, branch, evaluator))
-        case Name(id=name) if name in branch.variables:
-            return _update(branch.variables[name], branch, evaluator)
-        case Call(func=func, args=(Argument(value=first), *_)) if not expr.has_star and (
-            evaluator.model.resolver.library_name(func, branch.module, branch.scope) in REPLACE_FUNCTIONS
-        ):
-            before, by_method = _update(first, branch, evaluator), False
-        case Call(func=Attribute(value=base, attr="replace" | "_replace")) if not expr.has_star:
-            before, by_method = _update(base, branch, evaluator), True
-        case _:
+class _Updates:
+    """Goes through a branch, and tells what its variables are: operands, or updates of them."""
+
+    def __init__(self, branch: _Branch, evaluator: Evaluator) -> None:
+        self._branch = branch
+        self._evaluator = evaluator
+        self._known: dict[str, _Update | None] = {
+            name: _Update(index, {}, cls=_annotated(name, branch, evaluator))
+            for index, name in enumerate(branch.params)
+        }
+
+    def returned(self) -> list[_Update | None] | None:
+        """What is returned, item by item; None if the branch does something else on its way."""
+        if not all(map(self._follow, self._branch.body)):
             return None
-    if before is None:
-        return None
-    resolver, module, scope = evaluator.model.resolver, branch.module, branch.scope
-    given = {a.keyword: settled(a.value, resolver, module, scope) for a in expr.args if a.keyword is not None}
-    return _Update(before.operand, {**before.given, **given}, by_method or before.by_method, before.cls)
+        return [self._update(item) for item in items_of(self._branch.returned)]
+
+    def _follow(self, statement: Statement) -> bool:
+        """Note what a statement binds or sets; whether it does nothing else."""
+        match statement:
+            case Do(value=Constant()):
+                return True
+            case Assign(targets=(Name(id=name),), value=value):
+                self._known[name] = self._update(value)
+                return True
+            case Assign(targets=(Attribute(value=Name(id=name), attr=attr),), value=value):
+                self._set(name, attr, self._settled(value))
+                return True
+            case Augment(target=Attribute(value=Name(id=name), attr=attr) as target):
+                self._set(name, attr, target)
+                return True
+            case With(items=((Call(func=func, args=(Argument(value=original),)), Name(id=name)),), body=body):
+                if self._library_name(func) != "jax_dataclasses.copy_and_mutate":
+                    return False
+                before = self._update(original)
+                self._known[name] = None if before is None else replace(before, is_copy=True)
+                return all(map(self._follow, body))
+        return False
+
+    def _set(self, name: str, attr: str, value: Expr) -> None:
+        """Note that an attribute is set, of all variables that are one object."""
+        before = self._known.get(name)
+        if before is None:
+            return
+        after = replace(before, given={**before.given, attr: value}, in_place=before.in_place or not before.is_copy)
+        self._known = {one: after if held is before else held for one, held in self._known.items()}
+
+    def _update(self, expr: Expr) -> _Update | None:
+        """The operand, or what is updated of it."""
+        match expr:
+            case Name(id=name):
+                return self._known.get(name)
+            case Call(func=func, args=(Argument(value=first), *_)) if not expr.has_star and (
+                self._library_name(func) in REPLACE_FUNCTIONS
+            ):
+                before, by_method = self._update(first), False
+            case Call(func=Attribute(value=base, attr="replace" | "_replace")) if not expr.has_star:
+                before, by_method = self._update(base), True
+            case _:
+                return None
+        if before is None:
+            return None
+        given = {a.keyword: self._settled(a.value) for a in expr.args if a.keyword is not None}
+        return replace(before, given={**before.given, **given}, by_method=by_method or before.by_method)
+
+    def _settled(self, value: Expr) -> Expr:
+        branch = self._branch
+        return settled(value, self._evaluator.model.resolver, branch.module, branch.scope)
+
+    def _library_name(self, func: Expr) -> str:
+        return self._evaluator.model.resolver.library_name(func, self._branch.module, self._branch.scope)
 
 
 def _annotated(name: str, branch: _Branch, evaluator: Evaluator) -> PytreeClass | None:
