@@ -19,7 +19,13 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fixes.roles import make_leaf
 from jaxlint.rules.analyses.under_trace.compiled_callers import Numbers, bare, compiled_callers, is_returned
-from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, mapped_parameters, traced_parameters
+from jaxlint.rules.analyses.under_trace.traced_leaves import (
+    Leaf,
+    TracedLeaves,
+    is_number,
+    mapped_parameters,
+    traced_parameters,
+)
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Binary, Call, Display, Expr, Name, Subscript, Unary, last_name, unpacked
@@ -239,7 +245,8 @@ class _Computed:
 
     def is_traced(self, expr: Expr, value: KeywordValue, field: Field, cls: PytreeClass) -> bool:
         """Whether an expression is certainly computed from traced numbers, and is one itself."""
-        if _computes_with(expr, self._leaves):
+        written = looked_up(expr, bound_once(self._code.body)) if isinstance(expr, Name) else expr
+        if _computes_with(written, self._leaves, arrays=self._evaluator.promises.no_large_array(field, cls)):
             return True
         held = self._computed(plain(value.value), expr)
         if _is_number(held, field, cls, self._evaluator) and not _is_computed_at_once(self._code.body):
@@ -271,21 +278,28 @@ class _Computed:
         return False
 
 
-def _computes_with(expr: Expr, leaves: TracedLeaves) -> bool:
-    """Whether an expression is a leaf that is a number, or a sum of such."""
+def _computes_with(expr: Expr, leaves: TracedLeaves, *, arrays: bool = False) -> bool:
+    """Whether an expression is a leaf that is a number, or is computed from such.
+
+    So is an array, where what is given for a field that is annotated as a number can only be of one element.
+    """
     leaf = leaves.leaf(expr)
     if leaf is not None:
-        kinds = options(plain(leaf.value))
-        return all(isinstance(k, Scalar) and k.kind in ("int", "float", "bool") for k in kinds)
+        return is_number(leaf) if arrays else _is_scalar(leaf)
     match expr:
         case Binary(left=left, right=right):
-            return _computes_with(left, leaves) or _computes_with(right, leaves)
+            return _computes_with(left, leaves, arrays=arrays) or _computes_with(right, leaves, arrays=arrays)
         case Unary(op="-" | "+", operand=operand):
-            return _computes_with(operand, leaves)
+            return _computes_with(operand, leaves, arrays=arrays)
         case Subscript(value=held):
             inner = leaves.leaf(held)
             return inner is not None and isinstance(plain(inner.value), Array)
     return False
+
+
+def _is_scalar(leaf: Leaf) -> bool:
+    """Whether a leaf is a number of Python before it is traced."""
+    return all(isinstance(k, Scalar) and k.kind in ("int", "float", "bool") for k in options(plain(leaf.value)))
 
 
 def _depending(names: frozenset[str], body: Body) -> frozenset[str]:
