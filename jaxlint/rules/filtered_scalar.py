@@ -27,6 +27,7 @@ from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fields.moved_attributes import moved_by, stepped_in_loop
 from jaxlint.rules.analyses.fields.stepped import Copies, Moved, moved_at_each_turn, selected
 from jaxlint.rules.analyses.under_trace.inside_loops import may_count_arrays
+from jaxlint.rules.analyses.under_trace.run_compiled import is_run_compiled
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -50,7 +51,8 @@ class FilteredScalar(BodyRule):
 
     Finds Python numbers in equinox modules that a function with `eqx.filter_jit` counts up, or that a loop makes anew
     at each turn for such a function, numbers that a loop passes to one itself, another one at each turn, and numbers in
-    nnx objects that a function with `nnx.jit` counts up, or that a loop counts up between the calls of one.
+    nnx objects that a function with `nnx.jit` counts up, or what it calls or differentiates, or that a loop counts up
+    between the calls of one.
 
     ## Why is this bad?
 
@@ -159,10 +161,10 @@ class FilteredScalar(BodyRule):
             if _is_compiled_code(code, EQUINOX.id) and not _stays_inside(at, name, code, evaluator):
                 yield from _scalar(at, cls, name, evaluator, module)
         for call, cls, method in called:
-            if cls.framework is NNX and _is_compiled_code(code, NNX.id):
-                for name in moved_by(method, evaluator):
-                    if _starts_as_number(cls, name, evaluator):
-                        yield _problem(call.at, cls, name, "nnx.jit")
+            attributes = moved_by(method, evaluator) if cls.framework is NNX else ()
+            counted = [name for name in attributes if _starts_as_number(cls, name, evaluator)]
+            if counted and (_is_compiled_code(code, NNX.id) or _is_run_compiled(code, evaluator)):
+                yield from (_problem(call.at, cls, name, "nnx.jit") for name in counted)
         crosses = {id(e.at): e for e in code.events if isinstance(e, Cross) and _is_filtered(e, "flax.nnx.")}
         for stepped in stepped_in_loop(code, crosses, evaluator):
             if stepped.cls.framework is NNX and _starts_as_number(stepped.cls, stepped.attr, evaluator):
@@ -207,6 +209,14 @@ def _is_compiled(place: Place, framework: str) -> bool:
 def _is_compiled_code(code: CodeRead, framework: str) -> bool:
     """Whether a body, or one around it, is that of a function which the framework's own `jit` compiles."""
     return _is_compiled(replace(code.place, functions=_functions_of(code)), framework)
+
+
+def _is_run_compiled(code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a function that `nnx.jit` compiles calls the one that is read, or differentiates it."""
+    if code.function is None:
+        return False
+    symbol = FunctionSymbol(code.place.module, code.function)
+    return is_run_compiled(symbol, lambda one: one.kind is Kind.JIT and one.name.startswith("flax.nnx."), evaluator)
 
 
 def _functions_of(code: CodeRead) -> tuple[Function, ...]:
