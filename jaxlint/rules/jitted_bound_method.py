@@ -36,7 +36,12 @@ from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import all_parts
 
 #: The transformations that look up what they have compiled by the hash of the function.
-_HASHING = frozenset({"jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat"})
+_HASHING = frozenset(
+    {
+        *("jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat"),
+        *("jax.lax.scan", "jax.lax.fori_loop", "jax.lax.while_loop", "jax.lax.cond", "jax.lax.switch"),
+    }
+)
 
 #: The transformations of equinox that take modules.
 _FILTERED = {"jax.jit": "filter_jit", "jax.checkpoint": "filter_checkpoint", "jax.vmap": "filter_vmap"}
@@ -47,7 +52,8 @@ class JittedBoundMethod(NodeRule):
     ## What it does
 
     Finds `jax.jit(self.method)` and `jax.jit(model.method)` of an instance that changes later, and `jax.jit` of a bound
-    method or an instance that cannot be hashed.
+    method or an instance that cannot be hashed; nor can `jax.lax.scan` and the other loops and branches take it as
+    their function.
 
     ## Why is this bad?
 
@@ -134,7 +140,7 @@ class JittedBoundMethod(NodeRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    instance_calls = frozenset({"jit", "pmap", "checkpoint", "remat"})
+    instance_calls = frozenset(name.rpartition(".")[2] for name in _HASHING)
 
     everywhere = True
 
@@ -179,7 +185,10 @@ def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) ->
     if why is None:
         return None
     what = "itself" if event.function is None else f"with its method `{event.function.name}`"
-    way_out = "use `eqx.filter_jit`" if is_module else "make the instance an argument of the function"
+    if event.applied.transform.runs:
+        way_out = "give it a function that calls the instance: `lambda *args: ...`"
+    else:
+        way_out = "use `eqx.filter_jit`" if is_module else "make the instance an argument of the function"
     return Problem(
         at=event.at,
         message=(

@@ -210,7 +210,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
             case AnyFunction(result=result):
                 return result
             case Choice(options=several) if all(
-                isinstance(one, (FunctionValue, LocalFunctionValue)) for one in several
+                isinstance(one, (FunctionValue, LocalFunctionValue, ClassObject)) for one in several
             ):
                 with self.notes.muted():  # which of them it is may depend on what it is given
                     return joined([self._apply(one, call, values, env) for one in several])

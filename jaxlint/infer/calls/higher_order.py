@@ -353,7 +353,7 @@ class HigherOrder:
                     continue
                 func = self._function(item, env)
                 target = self.target(func)
-                self._note(self._applied(transform, call, (), target, env), call.at, target)
+                self._note(self._applied(transform, call, (), target, env), call.at, target, func)
                 returned = self.result(func, passed)
                 result = returned if result is None else join(result, returned)
         return UNKNOWN if result is None else result
