@@ -15,15 +15,16 @@ from jaxlint.pytrees.framework import LeafOrder as Order
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr
-from jaxlint.syntax.statements import Assign
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Display, Expr, Name
+from jaxlint.syntax.statements import Assign, bound_once, looked_up
 
 
 class LeafOrder(NodeRule):
     """
     ## What it does
 
-    Finds leaves that are taken by their position in the order of fields, where they are sorted by name.
+    Finds leaves that are taken by their position in the order of fields, or paired with the fields, where they are
+    sorted by name.
 
     ## Why is this bad?
 
@@ -95,6 +96,8 @@ class LeafOrder(NodeRule):
         """Ask for a call that gives leaves, and for something that takes several by their place."""
         if self.calls.isdisjoint(code.contents.called):
             return False
+        if "zip" in code.contents.called:
+            return True
         unpacked = any(isinstance(s, Assign) and isinstance(s.targets[0], Display) for s in code.statements)
         return unpacked or any(c.args and (c.args[0].star or _is_from_tuple(c)) for c in code.calls)
 
@@ -105,12 +108,15 @@ class LeafOrder(NodeRule):
             cls = reader.of(call)
             if cls is not None:
                 yield from _used(call, cls, function, reader)
+        for at, cls in reader.zipped_with_fields():
+            yield _problem(at, cls, "each is paired with another field")
 
 
 class _Leaves:
     """Tells which expressions are the leaves of an instance, in another order than that of the fields."""
 
     def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
+        self._code = code
         self._module = code.place.module
         self._scope = code.scope
         self.evaluator = evaluator
@@ -131,6 +137,29 @@ class _Leaves:
         if len(call.args) != 1 or self.name(call.func) not in TREE_LEAVES | TREE_FLATTEN:
             return None
         return self._sorted(call.args[0].value)
+
+    def zipped_with_fields(self) -> Iterator[tuple[object, PytreeClass]]:
+        """Where `zip` pairs leaves with the fields of their class, or the names of these, as they are declared."""
+        bound = bound_once(self._code.body)
+        for call in self._code.calls:
+            if not isinstance(call.func, Name) or call.func.id != "zip" or call.has_star:
+                continue
+            given = [looked_up(value, bound) for value in call.positional]
+            for one, written in zip(given, call.positional, strict=True):
+                cls = self.of(one) if isinstance(one, Call) else None
+                if cls is not None and any(self._are_fields(other, cls) for other in given):
+                    yield written.at, cls
+                    break
+
+    def _are_fields(self, expr: Expr, cls: PytreeClass) -> bool:
+        """Whether an expression is `dataclasses.fields` of a class or an instance of it, or something of each."""
+        match expr:
+            case Comprehension(kind="list" | "generator", clauses=(clause,)) if not clause.conditions:
+                return self._are_fields(clause.iterable, cls)
+            case Call(func=func, args=(given,)) if self.name(func) == "dataclasses.fields":
+                instance = self._instances.instance(given.value)
+                return self.made_class(given.value) is cls or (instance is not None and instance.cls is cls)
+        return False
 
     def _sorted(self, expr: Expr) -> PytreeClass | None:
         instance = self._instances.instance(expr)
