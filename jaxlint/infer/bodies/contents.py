@@ -62,6 +62,8 @@ class Contents:
                 self._ends.append((statement, len(self.parts)))
                 if works and kind not in (FunctionDefinition, ClassDefinition, Try):
                     self.expected_to_work += found
+                if kind is For:
+                    start = len(self.parts)
             if kind is not FunctionDefinition and kind is not ClassDefinition:
                 inside = (
                     works
@@ -89,7 +91,7 @@ class Contents:
         return self._by_kind.get(kind, ())  # type: ignore[return-value]
 
     def in_loop(self, loop: For | While) -> Sequence[Expr]:
-        """The expressions of a loop and of the statements in it."""
+        """The expressions that a loop evaluates at each turn: not what a `for` goes through."""
         start, end = self._loops[id(loop)]
         return self.parts[start:end]
 
