@@ -41,6 +41,10 @@ from jaxlint.syntax.statements import (
     parts,
 )
 
+_TREE_AT = "equinox.tree_at"
+#: How many methods that call each other are looked into.
+_FAR = 3
+
 
 class _Branch(msgspec.Struct, frozen=True):
     """A function that only binds variables and sets attributes of them, and returns something at its end."""
@@ -76,16 +80,17 @@ def differing_update(
 
     One of the two gives it a constant, and the other returns it as it was. With it come the class and the field.
     """
-    results = [_returned(branch, code, evaluator) for branch in branches]
-    first = results[0] if results else None
     instances = LocalInstances.of(code, evaluator)
+    held = [instances.instance(operand) for operand in operands]
+    results = [_returned(branch, held, code, evaluator) for branch in branches]
+    first = results[0] if results else None
     for branch, result in zip(branches[1:], results[1:], strict=True):
         if first is None or result is None or len(first) != len(result):
             continue
         for one, other in zip(first, result, strict=True):
             if one is None or other is None or one.operand != other.operand or one.operand >= len(operands):
                 continue
-            instance = instances.instance(operands[one.operand])
+            instance = held[one.operand]
             cls = (one.cls or other.cls) if instance is None else instance.cls
             if cls is None or cls.has_own_construction:
                 continue
@@ -118,10 +123,20 @@ def _is_given_before(field: str, call: Call, code: CodeRead) -> bool:
     )
 
 
-def _returned(branch: Expr, code: CodeRead, evaluator: Evaluator) -> list[_Update | None] | None:
+def _returned(
+    branch: Expr, operands: Sequence[Instance | None], code: CodeRead, evaluator: Evaluator
+) -> list[_Update | None] | None:
     """What a branch returns, item by item; None for an item that is no operand or update of one."""
     found = _branch(branch, code, evaluator)
-    return None if found is None else _Updates(found, evaluator).returned()
+    if found is None:
+        return None
+    held = dict(zip(found.params, operands, strict=False))
+    known: dict[str, _Update | None] = {}
+    for index, name in enumerate(found.params):
+        instance = held.get(name)
+        cls = _annotated(name, found, evaluator) if instance is None else instance.cls
+        known[name] = _Update(index, {}, cls=cls)
+    return _Updates(found, known, evaluator).returned()
 
 
 def _branch(branch: Expr, code: CodeRead, evaluator: Evaluator) -> _Branch | None:
@@ -169,13 +184,13 @@ def _straight(function: Function, body: Body, module: Module, bound: int = 0) ->
 class _Updates:
     """Goes through a branch, and tells what its variables are: operands, or updates of them."""
 
-    def __init__(self, branch: _Branch, evaluator: Evaluator) -> None:
+    def __init__(
+        self, branch: _Branch, known: Mapping[str, _Update | None], evaluator: Evaluator, depth: int = 0
+    ) -> None:
         self._branch = branch
+        self._known = dict(known)
         self._evaluator = evaluator
-        self._known: dict[str, _Update | None] = {
-            name: _Update(index, {}, cls=_annotated(name, branch, evaluator))
-            for index, name in enumerate(branch.params)
-        }
+        self._depth = depth
 
     def returned(self) -> list[_Update | None] | None:
         """What is returned, item by item; None if the branch does something else on its way."""
@@ -224,12 +239,34 @@ class _Updates:
                 before, by_method = self._update(first), False
             case Call(func=Attribute(value=base, attr="replace" | "_replace")) if not expr.has_star:
                 before, by_method = self._update(base), True
+            case Call(func=func, args=(_, Argument(value=second), *_)) if self._library_name(func) == _TREE_AT:
+                before = self._update(second)  # which changes leaves alone
+                return None if before is None else replace(before, is_copy=False)
+            case Call(func=Attribute(value=base, attr=attr)):
+                before = self._update(base)
+                return None if before is None else self._by_method(before, attr)
             case _:
                 return None
         if before is None:
             return None
         given = {a.keyword: self._settled(a.value) for a in expr.args if a.keyword is not None}
         return replace(before, given={**before.given, **given}, by_method=by_method or before.by_method)
+
+    def _by_method(self, before: _Update, name: str) -> _Update | None:
+        """What a method returns of its instance, if no visible class below has another one."""
+        cls, evaluator = before.cls, self._evaluator
+        found = None if cls is None else cls.method(name)
+        if cls is None or found is None or self._depth == _FAR:
+            return None
+        if any(name in c.symbol.declaration.methods for c in evaluator.model.subclasses(cls)):
+            return None
+        symbol = FunctionSymbol(found[0].module, found[1])
+        body = evaluator.calls.body_of(symbol)
+        branch = None if body is None else _straight(symbol.declaration, body, symbol.module)
+        if branch is None or not branch.params:
+            return None
+        results = _Updates(branch, {branch.params[0]: before}, evaluator, self._depth + 1).returned()
+        return results[0] if results is not None and len(results) == 1 else None
 
     def _settled(self, value: Expr) -> Expr:
         branch = self._branch
