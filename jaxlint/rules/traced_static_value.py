@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -18,10 +18,11 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.keeping import is_kept
 from jaxlint.rules.analyses.fixes.roles import make_leaf
-from jaxlint.rules.analyses.under_trace.compiled_callers import Numbers, bare, compiled_callers, is_returned
+from jaxlint.rules.analyses.under_trace.compiled_callers import EveryName, Numbers, bare, compiled_callers, is_returned
 from jaxlint.rules.analyses.under_trace.traced_leaves import (
     Leaf,
     TracedLeaves,
+    filtered_parameters,
     is_number,
     mapped_parameters,
     traced_parameters,
@@ -139,7 +140,8 @@ class TracedStaticValue(BodyRule):
             ]
             where = f"`{function.name}` (`{transform}`)"
         else:
-            every = Numbers({p.name for p in function.parameters}, code.body, {})
+            names = {p.name for p in function.parameters}
+            every = Numbers(names, code.body, dict.fromkeys(names, EveryName()))
             given = [
                 one
                 for one in given
@@ -238,6 +240,8 @@ class _Computed:
     def __init__(self, function: Function, traced: Mapping[str, Value], code: CodeRead, evaluator: Evaluator) -> None:
         self._names = _depending(frozenset(traced), code.body)
         self._leaves = TracedLeaves(traced, code.body, evaluator)
+        #: The leaves of parameters of which the arrays are traced, and not the numbers.
+        self._filtered = TracedLeaves({} if traced else filtered_parameters(code), code.body, evaluator)
         self._numbers = Numbers(bare(function, traced), code.body, {})
         self._made = {id(event.call): event for event in code.events if isinstance(event, Construct)}
         self._code = code
@@ -246,12 +250,17 @@ class _Computed:
     def is_traced(self, expr: Expr, value: KeywordValue, field: Field, cls: PytreeClass) -> bool:
         """Whether an expression is certainly computed from traced numbers, and is one itself."""
         written = looked_up(expr, bound_once(self._code.body)) if isinstance(expr, Name) else expr
-        if _computes_with(written, self._leaves, arrays=self._evaluator.promises.no_large_array(field, cls)):
+        is_for_number = self._evaluator.promises.no_large_array(field, cls)
+        if _computes_with(written, self._leaves, is_number if is_for_number else _is_scalar):
+            return True
+        if is_for_number and _computes_with(written, self._filtered, _is_array):
             return True
         held = self._computed(plain(value.value), expr)
         if _is_number(held, field, cls, self._evaluator) and not _is_computed_at_once(self._code.body):
-            if any(isinstance(part, Name) and part.id in self._names for part in parts(expr)):
-                return True
+            for part in parts(written):
+                leaf = self._filtered.leaf(part)
+                if (isinstance(part, Name) and part.id in self._names) or (leaf is not None and _is_array(leaf)):
+                    return True
         return self._numbers.are_put(expr, field, cls, self._evaluator) or self._holds_traced(expr)
 
     def _computed(self, value: Value, expr: Expr) -> Value:
@@ -278,19 +287,19 @@ class _Computed:
         return False
 
 
-def _computes_with(expr: Expr, leaves: TracedLeaves, *, arrays: bool = False) -> bool:
-    """Whether an expression is a leaf that is a number, or is computed from such.
+def _computes_with(expr: Expr, leaves: TracedLeaves, counts: Callable[[Leaf], bool]) -> bool:
+    """Whether an expression is a leaf that counts, or is computed from such.
 
-    So is an array, where what is given for a field that is annotated as a number can only be of one element.
+    So does an array, where what is given for a field that is annotated as a number can only be of one element.
     """
     leaf = leaves.leaf(expr)
     if leaf is not None:
-        return is_number(leaf) if arrays else _is_scalar(leaf)
+        return counts(leaf)
     match expr:
         case Binary(left=left, right=right):
-            return _computes_with(left, leaves, arrays=arrays) or _computes_with(right, leaves, arrays=arrays)
+            return _computes_with(left, leaves, counts) or _computes_with(right, leaves, counts)
         case Unary(op="-" | "+", operand=operand):
-            return _computes_with(operand, leaves, arrays=arrays)
+            return _computes_with(operand, leaves, counts)
         case Subscript(value=held):
             inner = leaves.leaf(held)
             return inner is not None and isinstance(plain(inner.value), Array)
@@ -300,6 +309,12 @@ def _computes_with(expr: Expr, leaves: TracedLeaves, *, arrays: bool = False) ->
 def _is_scalar(leaf: Leaf) -> bool:
     """Whether a leaf is a number of Python before it is traced."""
     return all(isinstance(k, Scalar) and k.kind in ("int", "float", "bool") for k in options(plain(leaf.value)))
+
+
+def _is_array(leaf: Leaf) -> bool:
+    """Whether a leaf certainly is an array."""
+    kinds = list(options(plain(leaf.value)))
+    return is_number(leaf) and bool(kinds) and all(isinstance(kind, Array) for kind in kinds)
 
 
 def _depending(names: frozenset[str], body: Body) -> frozenset[str]:

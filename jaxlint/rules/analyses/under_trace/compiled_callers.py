@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -54,7 +54,7 @@ class Caller(msgspec.Struct, frozen=True):
 
     name: str
     given: set[str]
-    instances: dict[str, frozenset[str]]
+    instances: Mapping[str, Container[str]]
 
 
 def compiled_callers(
@@ -184,13 +184,20 @@ def _is_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     return field.annotation is not None and isinstance(plain(evaluator.promises.field(field, cls)), Array)
 
 
+class EveryName:
+    """Contains all names."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
 class Numbers:
     """Tells what is certainly computed from parameters of which nothing else is known than that they are traced.
 
     Or from fields of `instances`, other parameters.
     """
 
-    def __init__(self, parameters: Collection[str], body: Body, instances: Mapping[str, frozenset[str]]) -> None:
+    def __init__(self, parameters: Collection[str], body: Body, instances: Mapping[str, Container[str]]) -> None:
         bound = Counter(name for s in walk(body, nested=False) for t in bound_by(s) for name in target_names(t))
         self._parameters = set(parameters) - bound.keys()
         self._instances = {name: fields for name, fields in instances.items() if name not in bound}
@@ -234,13 +241,27 @@ class Numbers:
     def _is_number(self, expr: Expr, depth: int) -> bool:
         """Whether something that is computed with is such a number, or a field of such an instance."""
         if isinstance(expr, Attribute) and isinstance(expr.value, Name):
-            return expr.attr in self._instances.get(expr.value.id, ())
+            return self._is_held(expr.value, expr.attr, depth)
         return self.computes(expr, depth)
 
-    def handed_on(self, call: Call, function: Function) -> dict[str, frozenset[str]]:
+    def _is_held(self, name: Name, attr: str, depth: int) -> bool:
+        """Whether the attribute of a variable is such a field, of the instance itself or of a copy with changes."""
+        if name.id in self._instances:
+            return attr in self._instances[name.id]
+        copy = self._variables.get(name.id)
+        if not isinstance(copy, Call) or last_name(copy.func) not in COPYING_NAMES or depth >= _MAX_DEPTH:
+            return False
+        given, original = copy.keyword(attr), _copied(copy, ())
+        if not isinstance(original, Name):
+            return False
+        return self._is_held(original, attr, depth + 1) if given is None else self.computes(given, depth + 1)
+
+    def handed_on(self, call: Call, function: Function) -> dict[str, Container[str]]:
         """The parameters of a function to which a call gives such instances, with their fields."""
         passed = _arguments(call, function).items()
         names = {name: expr.id for name, expr in passed if isinstance(expr, Name)}
+        if function.self_name is not None and isinstance(call.func, Attribute) and isinstance(call.func.value, Name):
+            names[function.self_name] = call.func.value.id
         return {name: self._instances[held] for name, held in names.items() if held in self._instances}
 
 
