@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.reading import FunctionNode
@@ -146,20 +146,29 @@ class _Leaves:
                 continue
             given = [looked_up(value, bound) for value in call.positional]
             for one, written in zip(given, call.positional, strict=True):
-                cls = self.of(one) if isinstance(one, Call) else None
-                if cls is not None and any(self._are_fields(other, cls) for other in given):
+                leaves = _each_of(one, bound)
+                cls = self.of(leaves) if isinstance(leaves, Call) else None
+                if cls is not None and any(self._are_fields(_each_of(other, bound), cls) for other in given):
                     yield written.at, cls
                     break
 
     def _are_fields(self, expr: Expr, cls: PytreeClass) -> bool:
-        """Whether an expression is `dataclasses.fields` of a class or an instance of it, or something of each."""
+        """Whether an expression is `dataclasses.fields` of a class or an instance of it, or the dict of them."""
         match expr:
-            case Comprehension(kind="list" | "generator", clauses=(clause,)) if not clause.conditions:
-                return self._are_fields(clause.iterable, cls)
+            case Call(func=Attribute(value=Attribute(attr="__dataclass_fields__") as fields, attr="keys"), args=()):
+                return self._are_fields(fields, cls)
+            case Call(func=Attribute(value=held, attr="keys"), args=()) if cls.is_mapping:
+                return self._is_of(held, cls)
             case Call(func=func, args=(given,)) if self.name(func) == "dataclasses.fields":
-                instance = self._instances.instance(given.value)
-                return self.made_class(given.value) is cls or (instance is not None and instance.cls is cls)
+                return self._is_of(given.value, cls)
+            case Attribute(value=held, attr="__dataclass_fields__"):
+                return self._is_of(held, cls)
         return False
+
+    def _is_of(self, expr: Expr, cls: PytreeClass) -> bool:
+        """Whether an expression is a class, or an instance of it."""
+        instance = self._instances.instance(expr)
+        return (instance is not None and instance.cls is cls) or self.made_class(expr) is cls
 
     def _sorted(self, expr: Expr) -> PytreeClass | None:
         instance = self._instances.instance(expr)
@@ -174,6 +183,20 @@ class _Leaves:
             return None
         arrays = all(isinstance(plain(self.evaluator.promises.field(f, cls)), Array) for f in leaves)
         return cls if arrays else None
+
+
+def _each_of(expr: Expr, bound: Mapping[str, Expr]) -> Expr:
+    """What an expression has one item of each of: `[float(x) for x in xs]`, `map(float, xs)`, `list(xs)`."""
+    match expr:
+        case Comprehension(kind="list" | "generator", clauses=(clause,)) if not clause.conditions:
+            inner = clause.iterable
+        case Call(func=Name(id="list" | "tuple"), args=(given,)):
+            inner = given.value
+        case Call(func=Name(id="map"), args=(_, given)):
+            inner = given.value
+        case _:
+            return expr
+    return _each_of(looked_up(inner, bound), bound)
 
 
 def _is_from_tuple(call: Call) -> bool:
