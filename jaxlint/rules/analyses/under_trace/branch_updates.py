@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -37,8 +37,10 @@ from jaxlint.syntax.statements import (
     Return,
     Statement,
     With,
+    all_parts,
     bound_by,
     parts,
+    walk,
 )
 
 _TREE_AT = "equinox.tree_at"
@@ -99,7 +101,7 @@ def differing_update(
             if (one.in_place or other.in_place) and cls.frozen is not False:
                 continue
             field = _changed_by_one(one, other, cls)
-            if field is not None and not _is_given_before(field, call, code):
+            if field is not None and not _is_given_before(field, cls, call, code, evaluator):
                 yield branch, cls, field
                 return
 
@@ -114,11 +116,27 @@ def _changed_by_one(one: _Update, other: _Update, cls: PytreeClass) -> str | Non
     return None
 
 
-def _is_given_before(field: str, call: Call, code: CodeRead) -> bool:
-    """Whether the body gives a field of that name a value outside of the branches."""
+def _is_given_before(field: str, cls: PytreeClass, call: Call, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether the body gives a field of that name a value outside of the branches, or a function that it calls does."""
     inside = {id(part) for part in parts(call)}
-    targets = (target for statement in code.statements for target in bound_by(statement))
-    return any(other.keyword(field) is not None for other in code.calls if id(other) not in inside) or any(
+    others = [other for other in code.calls if id(other) not in inside]
+    if _gives(field, others, code.statements):
+        return True
+    resolver = evaluator.model.resolver
+    for other in others:
+        symbol = resolver.follow(resolver.resolve(other.func, code.place.module, code.scope))
+        if isinstance(other.func, Attribute) and (found := cls.method(other.func.attr)) is not None:
+            symbol = FunctionSymbol(found[0].module, found[1])
+        body = evaluator.calls.body_of(symbol) if isinstance(symbol, FunctionSymbol) else None
+        if body and _gives(field, (part for part in all_parts(body) if isinstance(part, Call)), walk(body)):
+            return True
+    return False
+
+
+def _gives(field: str, calls: Iterable[Call], statements: Iterable[Statement]) -> bool:
+    """Whether some calls give a value for a field, or some statements assign it."""
+    targets = (target for statement in statements for target in bound_by(statement))
+    return any(call.keyword(field) is not None for call in calls) or any(
         isinstance(target, Attribute) and target.attr == field for target in targets
     )
 
