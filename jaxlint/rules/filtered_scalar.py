@@ -32,10 +32,12 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, dotted
-from jaxlint.syntax.statements import bound_once, looked_up
+from jaxlint.syntax.statements import Assign, Do, Return, bound_once, looked_up, own_parts, walk
 
 _NUMBERS = frozenset({"int", "float"})
 _COUNTING = frozenset({"+", "-"})
+#: How many parts that call each other are gone through.
+_FAR = 3
 #: What a body does with a number.
 _COUNTED, _MOVED = "counts up", "is another one at each turn"
 _REASON = "what is no array is part of the key of the compiled function"
@@ -161,10 +163,9 @@ class FilteredScalar(BodyRule):
             if _is_compiled_code(code, EQUINOX.id) and not _stays_inside(at, name, code, evaluator):
                 yield from _scalar(at, cls, name, evaluator, module)
         for call, cls, method in called:
-            attributes = moved_by(method, evaluator) if cls.framework is NNX else ()
-            counted = [name for name in attributes if _starts_as_number(cls, name, evaluator)]
+            counted = list(_counted_by(cls, method, evaluator)) if cls.framework is NNX else ()
             if counted and (_is_compiled_code(code, NNX.id) or _is_run_compiled(code, evaluator)):
-                yield from (_problem(call.at, cls, name, "nnx.jit") for name in counted)
+                yield from (_problem(call.at, owner, name, "nnx.jit") for owner, name in counted)
         crosses = {id(e.at): e for e in code.events if isinstance(e, Cross) and _is_filtered(e, "flax.nnx.")}
         for stepped in stepped_in_loop(code, crosses, evaluator):
             if stepped.cls.framework is NNX and _starts_as_number(stepped.cls, stepped.attr, evaluator):
@@ -209,6 +210,35 @@ def _is_compiled(place: Place, framework: str) -> bool:
 def _is_compiled_code(code: CodeRead, framework: str) -> bool:
     """Whether a body, or one around it, is that of a function which the framework's own `jit` compiles."""
     return _is_compiled(replace(code.place, functions=_functions_of(code)), framework)
+
+
+def _counted_by(
+    cls: PytreeClass, method: FunctionSymbol, evaluator: Evaluator, depth: int = 0
+) -> Iterator[tuple[PytreeClass, str]]:
+    """The numbers of an nnx object that a method counts up each time it is called, and those of the parts it calls."""
+    yield from ((cls, name) for name in moved_by(method, evaluator) if _starts_as_number(cls, name, evaluator))
+    if depth == _FAR:
+        return
+    for statement in evaluator.calls.body_of(method) or ():
+        is_simple = isinstance(statement, (Assign, Do, Return))
+        if not is_simple and any(isinstance(inner, Return) for inner in walk((statement,), nested=False)):
+            return
+        for part in own_parts(statement) if is_simple else ():
+            match part:
+                case Call(func=Attribute(value=Name(id=name), attr=attr)) if name == method.declaration.self_name:
+                    held = _part(cls, attr, evaluator)
+                    found = None if held is None else held.method("__call__")
+                    if held is not None and found is not None and not found[1].decorators:
+                        inner = FunctionSymbol(found[0].module, found[1])
+                        yield from _counted_by(held, inner, evaluator, depth + 1)
+
+
+def _part(cls: PytreeClass, attr: str, evaluator: Evaluator) -> PytreeClass | None:
+    """The class of the object that an attribute always holds, as far as methods are seen to assign it."""
+    given = cls.assigned.get(attr) or ()
+    held = [None if one is None else plain(evaluator.static(one)) for one in given]
+    classes = [one.cls for one in held if isinstance(one, Instance) and one.cls.framework is NNX]
+    return classes[0] if len(classes) == 1 == len(given) else None
 
 
 def _is_run_compiled(code: CodeRead, evaluator: Evaluator) -> bool:
