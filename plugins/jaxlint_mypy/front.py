@@ -37,6 +37,7 @@ from jaxlint.symbols.outline import Class, Function
 from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Source, Unreadable
+from jaxlint_mypy.bodies import BodiesOnDemand
 from jaxlint_mypy.declared import NOTHING, Declared, Reader
 from jaxlint_mypy.focused import FocusedModel, FocusedTraced, VisibleProject, is_known_package
 from jaxlint_mypy.glimpses import GlimpsedModule, shortened
@@ -76,11 +77,7 @@ class FrontEnd:
         self.project = VisibleProject((*self.settings.src, *roots), self._installed, self._texts)
         self.model = FocusedModel(self.project, self.settings)
         self.evaluator = TypedEvaluator(self.model, self)
-        calls = CallEvaluator(self.evaluator)
-        calls.return_of = lambda symbol, receiver, passed: self.reader.return_of(symbol, receiver, passed)
-        calls.body_of = lambda symbol: self.reader.body_of(symbol)
-        calls.top_level = lambda module: self.reader.top_level(module)
-        calls.note_call = lambda symbol, passed, function: None
+        CallEvaluator(self.evaluator, BodiesOnDemand(lambda: self.reader))
         self.evaluator.traced = TracedClasses(self.evaluator)
         self._reader: ModuleReader | None = None
         self._readings: Readings | None = None

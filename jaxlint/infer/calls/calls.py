@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -33,7 +32,8 @@ from jaxlint.infer.calls.stored_arguments import stored_parameters
 from jaxlint.infer.calls.tracers import handed_on
 from jaxlint.infer.evaluating.deferral import Deferral, forget_passed
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import Event, KeywordValue
+from jaxlint.infer.evaluating.events import KeywordValue
+from jaxlint.infer.evaluating.interfaces import Bodies
 from jaxlint.infer.evaluating.notes import Notes
 from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.deferred import Values, known
@@ -87,16 +87,13 @@ from jaxlint.syntax.expressions import (
 )
 from jaxlint.syntax.statements import bound_once, looked_up
 
-if TYPE_CHECKING:
-    from jaxlint.syntax.statements import Body
-
 _MAX_OVERRIDES = 8
 
 
 class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
     """Evaluates calls for an `Evaluator`, and notes what happens in them."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, bodies: Bodies) -> None:
         self.evaluator = evaluator
         self.model = evaluator.model
         evaluator.calls = self
@@ -106,17 +103,9 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         self.known_functions = KnownFunctions(evaluator, self.notes)
         self.deferral = Deferral(evaluator, self.notes)
         self.effects = Effects(self.model)
-        #: Reads the body of a function for what it returns.
-        self.return_of: Callable[[FunctionSymbol, Value | None, dict[str, Value]], Value]
-        #: The statements of a function, or None if they cannot be read.
-        self.body_of: Callable[[FunctionSymbol], Body | None]
-        #: The statements of a module outside of functions and classes.
-        self.top_level: Callable[[Module], Body]
-        self.named_classes: NamedClasses
-        #: Keeps what a call passes for parameters without annotation.
-        self.note_call: Callable[[FunctionSymbol, dict[str, Value], Function | None], None]
-        #: Keeps what happens in a function that another one has returned, when it is called.
-        self.note_called: Callable[[FunctionSymbol, list[Event]], None]
+        self.return_of, self.body_of, self.top_level = bodies.return_of, bodies.body_of, bodies.top_level
+        self.note_call, self.note_called = bodies.note_call, bodies.note_called
+        self.named_classes = NamedClasses(self.model.resolver, self.body_of)
         self.calling = CallingFunctions()
         #: The functions of other modules whose calls are listened to.
         self.watched: frozenset[Key] = frozenset()

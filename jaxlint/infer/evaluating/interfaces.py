@@ -7,6 +7,7 @@ from typing import Protocol
 
 from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.bodies.purity import Effects
+from jaxlint.infer.evaluating.events import Event
 from jaxlint.infer.evaluating.notes import Notes
 from jaxlint.infer.known.deferred import Held
 from jaxlint.infer.known.environment import Environment
@@ -21,6 +22,25 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, Expr, Lambda
 from jaxlint.syntax.statements import Body
+
+
+class Bodies(Protocol):
+    """Reads the bodies of functions, and is told of their calls (`infer.reading.reader.ModuleReader`)."""
+
+    def return_of(self, symbol: FunctionSymbol, receiver: Value | None, passed: dict[str, Value], /) -> Value:
+        """What a function returns, read from its body, whatever its annotation says."""
+
+    def body_of(self, symbol: FunctionSymbol, /) -> Body | None:
+        """The statements of a function, or None if they cannot be read."""
+
+    def top_level(self, module: Module, /) -> Body:
+        """The statements of a module outside of functions and classes."""
+
+    def note_call(self, symbol: FunctionSymbol, passed: dict[str, Value], caller: Function | None, /) -> None:
+        """Keep what a call passes for parameters without annotation."""
+
+    def note_called(self, symbol: FunctionSymbol, events: list[Event], /) -> None:
+        """Keep what happens in a function that another one has returned, when it is called."""
 
 
 class Calls(Protocol):

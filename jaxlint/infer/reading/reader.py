@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from msgspec.structs import replace
 
 from jaxlint.infer.bodies.declarations import Declarations
-from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.calls.calls import CallEvaluator
 from jaxlint.infer.calls.elsewhere import CallsElsewhere, Told
 from jaxlint.infer.calls.holding import constructor_of
@@ -56,12 +55,10 @@ class ModuleReader:
     def __init__(self, model: PytreeModel, evaluator: Evaluator | None = None) -> None:
         self.model = model
         self.evaluator = evaluator or Evaluator(model)
-        self.calls = CallEvaluator(self.evaluator)
+        self.call_sites = CallSites(model)
+        self.note_call = self.call_sites.note
+        self.calls = CallEvaluator(self.evaluator, self)
         self.evaluator.traced = self.traced = TracedClasses(self.evaluator)
-        self.calls.return_of = self.return_of
-        self.calls.body_of = self.body_of
-        self.calls.top_level = self.top_level
-        self.calls.named_classes = NamedClasses(model.resolver, self.body_of)
         self._units: OrderedDict[tuple[str, int, object], Body | None] = OrderedDict()
         #: How many functions of a unit (path, first row) were read by themselves.
         self._by_themselves: Counter[tuple[str, int]] = Counter()
@@ -83,8 +80,6 @@ class ModuleReader:
         #: their `self` holds.
         self._called: list[tuple[FunctionSymbol, FunctionSymbol | None, list[Event]]] = []
         self.triggers = Triggers(model, self.calls.transformed, self.evaluator.annotations, self.calls.calling)
-        self.call_sites = CallSites(model)
-        self.calls.note_call = self.call_sites.note
         self.evaluator.passed_by_calls = self._agreed_on
         self.elsewhere = CallsElsewhere(model, self._listener)
         self.to_ask = FunctionsToAsk(self.triggers, self.elsewhere)
@@ -93,7 +88,6 @@ class ModuleReader:
         #: Reads the calls in other modules, once that is needed; how many readers listen for others.
         self.listening: ModuleReader | None = None
         self._steps = 0
-        self.calls.note_called = lambda function, events: self._called.append((function, None, events))
         self._return_depth = 0
         #: The units (path, first row) that nest too deeply to be read.
         self.unread: list[tuple[str, int]] = []
@@ -196,6 +190,10 @@ class ModuleReader:
             if events:
                 found.append((function, events))
         return found
+
+    def note_called(self, function: FunctionSymbol, events: list[Event]) -> None:
+        """Keep what happens in a function that another one has returned, when it is called."""
+        self._called.append((function, None, events))
 
     def _agreed_on(self, function: FunctionSymbol, name: str) -> Value:
         """What all calls that were seen pass for a parameter of a function of the module that is checked."""
