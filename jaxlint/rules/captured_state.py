@@ -34,7 +34,7 @@ from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, Expr, Lambda, Name, dotted, first_given, last_name
-from jaxlint.syntax.names_read import names_read
+from jaxlint.syntax.names_read import names_read, reads
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -47,7 +47,6 @@ from jaxlint.syntax.statements import (
     is_own,
     own_names,
     parts,
-    reads,
 )
 
 #: What binds arguments of a function, by the last part of the name.

@@ -48,6 +48,7 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, is_none, is_within
+from jaxlint.syntax.names_read import names_in, reads
 from jaxlint.syntax.spelling import nearest
 from jaxlint.syntax.statements import (
     Annotate,
@@ -62,9 +63,7 @@ from jaxlint.syntax.statements import (
     blocks,
     bound_by,
     expressions,
-    names_in,
     parts,
-    reads,
     walk,
 )
 

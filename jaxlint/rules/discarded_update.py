@@ -21,9 +21,8 @@ from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TRAIN_STATE, UPDATE_FUNC
 from jaxlint.rules.analyses.changes.renewed import decorated, renewed_by
 from jaxlint.rules.analyses.changes.tried_steps import is_carried, is_kept_the_same
 from jaxlint.rules.analyses.changes.updates import array_copy, is_refused, only_measures, puts_back
-from jaxlint.rules.analyses.fixes.held import is_lost
 from jaxlint.rules.analyses.fixes.keeping import is_held_elsewhere
-from jaxlint.rules.analyses.fixes.rebinding import binding, is_own_variable
+from jaxlint.rules.analyses.fixes.rebinding import binding, is_own_variable, lost_help
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same
@@ -445,9 +444,8 @@ def _way_out(event: Discard, base: str | None, evaluator: Evaluator) -> str:
         body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function)) or ()
         if not is_carried(base, update, body):
             return "return the result and let the caller rebind it"
-    if is_lost(base, event.at, update.place, evaluator):
-        is_parameter = function is not None and any(p.name == base for p in function.parameters)
-        return "return the result, too" if is_parameter else f"put the result back into what `{base}` was taken from"
+    if lost := lost_help(base, "the result", event.at, update.place, evaluator):
+        return lost
     direct = update.base is not None and dotted(update.base) == base and not update.function.startswith("select.")
     return f"write `{base} = {_call_text(update)}`" if direct else f"assign the result to `{base}`"
 

@@ -31,14 +31,9 @@ from jaxlint.syntax.expressions import (
     dotted,
     root,
 )
+from jaxlint.syntax.names_read import names_in
 from jaxlint.syntax.spelling import with_article
-from jaxlint.syntax.statements import (
-    Body,
-    Do,
-    expressions,
-    names_in,
-    walk,
-)
+from jaxlint.syntax.statements import Body, Do, expressions, walk
 
 #: What a finding is about, whether the class of what is donated is known or not.
 _SUBJECT = "donated arrays"

@@ -31,7 +31,7 @@ from jaxlint.syntax.expressions import (
     is_everything,
     same,
 )
-from jaxlint.syntax.names_read import names_read
+from jaxlint.syntax.names_read import names_in, names_read
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -49,7 +49,6 @@ from jaxlint.syntax.statements import (
     blocks,
     bound_by,
     expressions,
-    names_in,
     own_parts,
     walk,
 )

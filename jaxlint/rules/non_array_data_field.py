@@ -13,7 +13,7 @@ from jaxlint.infer.calls.transformed_classes import traced_by
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Construct, Cross, Event
 from jaxlint.infer.known.values import NONE, UNKNOWN, Choice, Container, Scalar, Value, plain, without_none
-from jaxlint.infer.transforms.calling import piece_of
+from jaxlint.infer.transforms.calling import led_to
 from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
@@ -22,7 +22,6 @@ from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import FUNCTION
 from jaxlint.rules.base import ClassRule, EventRule, Problem
-from jaxlint.symbols.outline import Outline
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Conditional, Expr, Name
 
@@ -317,32 +316,16 @@ def _confidence(event: Construct, evaluator: Evaluator) -> Confidence | None:
     traced, outline = evaluator.traced.of(cls), module.outline
     if traced is None or evaluator.traced.is_declared(cls.symbol):
         return None
-    pending = {*evaluator.traced.senders_here(cls)}
-    if not pending:
+    senders = evaluator.traced.senders_here(cls)
+    if not senders:
         importing = evaluator.model.project_index.imports.importing({module.path})
         return None if importing & evaluator.traced.senders(cls, (traced,), module) else Confidence.LOW
-    if not functions or "" in pending:
+    if not functions or "" in senders:
         return None
-    maker, seen = functions[0], set[str]()
-    while pending:
-        qualname = pending.pop()
-        function = outline.functions.get(qualname)
-        if function is None or qualname in seen:
-            continue
-        if function is maker or (maker.owner is not None and function.owner == maker.owner):
-            return None
-        seen.add(qualname)
-        piece = piece_of(function, outline)
-        pending |= _named(piece.calls | piece.references, outline)
-    return Confidence.LOW
-
-
-def _named(names: frozenset[str], outline: Outline) -> set[str]:
-    """The functions of a module that have one of some names, and the methods of the classes that have."""
-    functions = outline.functions.items()
-    return {
-        key for key, one in functions if not names.isdisjoint({one.name, (one.owner or one.name).rpartition(".")[2]})
-    }
+    maker = functions[0]
+    running = (outline.functions[name] for name in led_to(senders, outline))
+    is_maker = any(f is maker or (maker.owner is not None and f.owner == maker.owner) for f in running)
+    return None if is_maker else Confidence.LOW
 
 
 def _is_set_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:

@@ -153,6 +153,11 @@ class Function(msgspec.Struct, array_like=True, gc=False):
         return f"{self.qualname}.<locals>"
 
     @property
+    def constructs(self) -> str:
+        """The name of the class whose constructor it is; empty if it is none."""
+        return (self.owner or "").rpartition(".")[2] if self.name == "__init__" else ""
+
+    @property
     def positional(self) -> list[str]:
         """The names of its parameters that take arguments by position, its instance among them."""
         return [p.name for p in self.parameters if p.kind == "positional"]  # asked for too often for a call more

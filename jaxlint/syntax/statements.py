@@ -16,15 +16,12 @@ from typing import Any, TypeAlias
 import msgspec
 
 from jaxlint.syntax.expressions import (
-    Comprehension,
     Constant,
     Display,
     Expr,
-    Lambda,
     Name,
     NamedExpr,
     Starred,
-    children,
     unpacked,
     with_parts,
 )
@@ -367,21 +364,6 @@ def target_names(target: Expr) -> Iterable[str]:
                 yield from target_names(item)
 
 
-def reads(body: Body, name: str) -> Iterator[Name]:
-    """The places where the variable `name` is read, changed in place or deleted, in functions inside too.
-
-    Functions that have a variable of that name of their own are left out, and plain bindings are no reads.
-    """
-    for statement in body:
-        targets = bound_by(statement)
-        for expr in expressions(statement):
-            yield from _target_reads(expr, name) if any(expr is t for t in targets) else names_in(expr, name)
-        if isinstance(statement, FunctionDefinition) and is_own(name, statement.params, statement.body):
-            continue
-        for block in blocks(statement):
-            yield from reads(block, name)
-
-
 @lru_cache(maxsize=256)
 def own_names(body: Body) -> frozenset[str]:
     """The variables that the body of a function binds and does not take from outside."""
@@ -427,32 +409,6 @@ def has_variable(expr: Expr, name: str) -> bool:
     return any(isinstance(part, Name) and part.id == name for part in parts(expr))
 
 
-def of_around(expr: Expr, name: str) -> tuple[Expr, ...]:
-    """The expressions directly inside one in which the variable `name` is that of around it.
-
-    A lambda or comprehension with a variable of that name has only its defaults, or what it first goes over.
-    """
-    match expr:
-        case Lambda(params=params, other_params=others, defaults=defaults) if name in params or name in others:
-            return defaults
-        case Comprehension(clauses=clauses) if any(name in target_names(clause.target) for clause in clauses):
-            return (clauses[0].iterable,)
-        case NamedExpr(value=value):
-            return (value,)
-    return children(expr)
-
-
-def names_in(expr: Expr, name: str) -> Iterator[Name]:
-    """The places in an expression where the variable `name` of the scope around it is read."""
-    stack = [expr]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, Name) and current.id == name:
-            yield current
-        else:
-            stack.extend(reversed(of_around(current, name)))
-
-
 def bound_by(statement: Statement) -> tuple[Expr, ...]:
     """The targets that a statement binds without reading them."""
     match statement:
@@ -471,17 +427,3 @@ def targets_of(statement: Statement) -> tuple[Expr, ...]:
         case Augment(target=target) | Delete(target=target):
             return (target,)
     return bound_by(statement)
-
-
-def _target_reads(target: Expr, name: str) -> Iterator[Name]:
-    """The reads of `name` in an assignment target: `name.x` and `name[0]` change what it holds."""
-    match target:
-        case Name():
-            return
-        case Starred(value=value):
-            yield from _target_reads(value, name)
-        case Display(items=items):
-            for item in items:
-                yield from _target_reads(item, name)
-        case _:
-            yield from names_in(target, name)

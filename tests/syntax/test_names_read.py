@@ -9,17 +9,8 @@ import pytest
 
 from jaxlint.syntax.expressions import Lambda
 from jaxlint.syntax.from_ast import to_body
-from jaxlint.syntax.names_read import names_captured, names_inside, names_read
-from jaxlint.syntax.statements import (
-    Body,
-    FunctionDefinition,
-    all_parts,
-    expressions,
-    names_in,
-    own_parts,
-    reads,
-    walk,
-)
+from jaxlint.syntax.names_read import names_captured, names_in, names_inside, names_read, reads
+from jaxlint.syntax.statements import Body, FunctionDefinition, all_parts, expressions, own_parts, walk
 
 FIXTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures").glob("*/*.py"))
 TRICKY = """

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from jaxlint.syntax.from_ast import to_body
-from jaxlint.syntax.statements import reads
+from jaxlint.syntax.names_read import reads
 
 PROGRAMS = {
     "f(x)": 1,

@@ -32,6 +32,7 @@ from jaxlint.syntax.expressions import (
     dotted,
     items_of,
 )
+from jaxlint.syntax.names_read import names_in, reads
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -48,10 +49,8 @@ from jaxlint.syntax.statements import (
     all_parts,
     blocks,
     expressions,
-    names_in,
     own_parts,
     parts,
-    reads,
     walk,
 )
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from jaxlint.infer.calls.passing import is_function
+from jaxlint.infer.calls.passing import acts
 from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
@@ -21,7 +21,6 @@ from jaxlint.infer.known.values import (
     Scalar,
     Symbolic,
     Value,
-    is_informative,
     joined,
     plain,
 )
@@ -77,7 +76,7 @@ class CallsElsewhere:
                 for key, one in self._listener().listen(home, here, names).items():
                     told.setdefault(key, []).append(one)
         agreed = {key: _agreed(several) for key, several in told.items()}
-        return {key: found for key, found in agreed.items() if any(map(_decides, found.values()))}
+        return {key: found for key, found in agreed.items() if any(map(acts, found.values()))}
 
     def passing(self, cls: PytreeClass, checked: Module | None) -> TracedBy | None:
         """A transformed function to which the module of a class passes instances, or a module that knows that.
@@ -141,18 +140,13 @@ class CallsElsewhere:
         return self._around[module.path]
 
 
-def _decides(value: Value) -> bool:
-    """Whether a function is read for what it is passed: an instance, or a function."""
-    return is_informative(value) or is_function(value)
-
-
 def called_as(symbol: FunctionSymbol) -> str:
     """By which name a function is called: a constructor by that of its class, a method as it is kept compiled."""
     function, outline = symbol.declaration, symbol.module.outline
     if function.owner is None or function.owner not in outline.classes:
         return function.name
-    if function.name == "__init__":
-        return function.owner.rpartition(".")[2]
+    if function.constructs:
+        return function.constructs
     for qualname in outline.classes[function.owner].methods.get("__init__", ()):
         for kept in outline.functions[qualname].self_assignments:
             match kept.value:

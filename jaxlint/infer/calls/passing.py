@@ -151,7 +151,12 @@ def worth_telling(passed: Mapping[str, Value]) -> dict[str, Value]:
 
 def decides(value: Value) -> bool:
     """Whether a function is read for what it is given: what is neither instance, function nor array changes little."""
-    return is_informative(value) or is_function(value) or is_larger_array(value)
+    return acts(value) or is_larger_array(value)
+
+
+def acts(value: Value) -> bool:
+    """Whether a value is an instance or a function, or holds one: something may happen with it."""
+    return is_informative(value) or is_function(value)
 
 
 def is_switch(value: Value) -> bool:

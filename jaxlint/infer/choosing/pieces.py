@@ -76,9 +76,7 @@ def has_bare_parameters(function: Function) -> bool:
 
 def called_names(function: Function) -> set[str]:
     """By which names a function is called: a constructor by that of its class, too."""
-    if function.name != "__init__" or function.owner is None:
-        return {function.name}
-    return {function.name, function.owner.rpartition(".")[2]}
+    return {function.name, function.constructs or function.name}
 
 
 def rebinds_self(function: Function, module: Module) -> bool:

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from jaxlint.infer.known.deferred import Deferred, Held
 from jaxlint.infer.known.values import Container, Scalar, Value
 from jaxlint.syntax.expressions import Binary, Constant, Expr, Name
-from jaxlint.syntax.statements import Assign, Augment, Body, Statement, names_in, walk
+from jaxlint.syntax.names_read import names_in
+from jaxlint.syntax.statements import Assign, Augment, Body, Statement, walk
 
 #: How many values are few: a parity or a phase compiles that often, and then no more.
 _FEW = 8

@@ -61,6 +61,27 @@ def _calling(outline: Outline, called: frozenset[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+def led_to(senders: Collection[str], outline: Outline) -> set[str]:
+    """The functions (by qualified names) of a module that may run when some do: what they call or name, and so on."""
+    found, pending = set[str](), set(senders)
+    while pending:
+        name = pending.pop()
+        function = outline.functions.get(name)
+        if function is not None and name not in found:
+            found.add(name)
+            piece = piece_of(function, outline)
+            pending |= _named(piece.calls | piece.references, outline)
+    return found
+
+
+def _named(names: frozenset[str], outline: Outline) -> set[str]:
+    """The functions of a module that have one of some names, and the methods of the classes that have."""
+    functions = outline.functions.items()
+    return {
+        key for key, one in functions if not names.isdisjoint({one.name, (one.owner or one.name).rpartition(".")[2]})
+    }
+
+
 def calls_one_of(names: Collection[str], symbol: FunctionSymbol) -> bool:
     """Whether a function, or what stands in one piece of its module with it, calls something of one of the names."""
     return not piece_of(symbol.declaration, symbol.module.outline).calls.isdisjoint(names)

@@ -18,6 +18,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     Unary,
 )
+from jaxlint.syntax.names_read import reads
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -35,7 +36,6 @@ from jaxlint.syntax.statements import (
     expressions,
     own_parts,
     parts,
-    reads,
     targets_of,
     walk,
 )

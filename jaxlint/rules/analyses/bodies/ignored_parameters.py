@@ -13,6 +13,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.updating import AT, UPDATE_METHODS
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted, last_name
+from jaxlint.syntax.names_read import reads
 from jaxlint.syntax.statements import (
     Assign,
     Body,
@@ -22,7 +23,6 @@ from jaxlint.syntax.statements import (
     is_own,
     own_names,
     parts,
-    reads,
     target_names,
     walk,
 )

@@ -9,7 +9,8 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.symbols.outline import TRAITS
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Subscript, last_name
-from jaxlint.syntax.statements import Body, FunctionDefinition, expressions, is_own, of_around, walk
+from jaxlint.syntax.names_read import of_around
+from jaxlint.syntax.statements import Body, FunctionDefinition, expressions, is_own, walk
 
 
 def leaves_read(params: Container[str], body: Body, name: str, cls: PytreeClass) -> Iterator[tuple[str, object]]:

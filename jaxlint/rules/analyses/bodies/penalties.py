@@ -8,7 +8,8 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, dotted, last_name
-from jaxlint.syntax.statements import Body, all_parts, parts, reads
+from jaxlint.syntax.names_read import reads
+from jaxlint.syntax.statements import Body, all_parts, parts
 
 #: What gives one number for a tree, by the last parts of the names.
 _NORMS = frozenset({"global_norm", "tree_l2_norm", "tree_l1_norm", "tree_norm", "tree_sum"})

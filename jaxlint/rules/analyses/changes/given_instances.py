@@ -20,8 +20,8 @@ from jaxlint.rules.analyses.instances.passed import Called, calls_of, parameter_
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Name, last_name
+from jaxlint.syntax.names_read import reads as reads_of
 from jaxlint.syntax.statements import Body, For, While, assigned_names, bound_once, own_parts, walk
-from jaxlint.syntax.statements import reads as reads_of
 
 
 class Kept(msgspec.Struct, frozen=True):

@@ -16,7 +16,8 @@ from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.makers import makers
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name, same
-from jaxlint.syntax.statements import Assign, Statement, reads, target_names
+from jaxlint.syntax.names_read import reads
+from jaxlint.syntax.statements import Assign, Statement, target_names
 
 #: How deep an optimizer is looked for in others.
 _MAX_DEPTH = 4

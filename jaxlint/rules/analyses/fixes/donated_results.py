@@ -11,7 +11,8 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.rules.analyses.fixes.rebinding import is_own_variable
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, Display, Expr, Name
-from jaxlint.syntax.statements import Assign, Body, Do, assigned_names, reads, walk
+from jaxlint.syntax.names_read import reads
+from jaxlint.syntax.statements import Assign, Body, Do, assigned_names, walk
 
 #: The place of the update in what a function returns: all of it is None.
 _Position = tuple[bool, int | None]

@@ -43,6 +43,7 @@ from jaxlint.syntax.expressions import (
     unpacked,
     without_call,
 )
+from jaxlint.syntax.names_read import reads
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -58,7 +59,6 @@ from jaxlint.syntax.statements import (
     blocks,
     bound_by,
     own_parts,
-    reads,
     target_names,
     walk,
 )

@@ -8,6 +8,7 @@ from jaxlint.cst.changes import InsertLine, Proposal, Rewrite
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.rules.analyses.bodies.binding import free_name
 from jaxlint.symbols.outline import Assignment
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Lambda, Name, root
@@ -44,11 +45,8 @@ def making_once(expr: Expr, name: str, loop: Statement | None, code: CodeRead) -
     text = code.place.module.source.segment(*place_of(expr.at))
     if "\n" in text or "#" in text:
         return None
-    taken = {part.id for part in all_parts(code.body) if isinstance(part, Name)} | assigned_names(code.body)
-    function = code.place.function
-    taken |= {parameter.name for parameter in function.parameters} if function is not None else set()
-    variable = next((one for one in (name, f"same_{name}") if one not in taken), None)
-    if variable is None:
+    variable = free_name((name, f"same_{name}"), code.body, code.place)
+    if not variable:
         return None
     first = loop.iterable if isinstance(loop, For) else loop.test
     changes = (InsertLine(first.at, f"{variable} = {text}"), Rewrite(expr.at, variable))

@@ -25,6 +25,7 @@ from jaxlint.syntax.expressions import (
     root,
     without_call,
 )
+from jaxlint.syntax.names_read import reads
 from jaxlint.syntax.statements import (
     Assign,
     Augment,
@@ -36,7 +37,6 @@ from jaxlint.syntax.statements import (
     bound_by,
     expressions,
     parts,
-    reads,
     target_names,
     walk,
 )

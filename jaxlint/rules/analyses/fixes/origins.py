@@ -9,7 +9,7 @@ import msgspec
 from jaxlint.cst.changes import Change, Rewrite
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place
-from jaxlint.rules.analyses.bodies.binding import binds, is_around
+from jaxlint.rules.analyses.bodies.binding import binds, free_name, is_around
 from jaxlint.rules.analyses.fixes.held import body_around, escapes
 from jaxlint.symbols.outline import UPDATING
 from jaxlint.syntax.ast_expressions import place_of
@@ -106,9 +106,17 @@ class _Finder:
         changes: list[Change] = []
         match target, iterable:
             case Name(), Name(id=held):
-                kind, index, changes = "list", self._free(_INDICES), [Rewrite(iterable.at, f"enumerate({held})")]
+                kind, index, changes = (
+                    "list",
+                    self._free(_INDICES),
+                    [Rewrite(iterable.at, f"enumerate({held})")],
+                )
             case Name(), Call(func=Attribute(value=Name(id=held), attr="values"), args=()):
-                kind, index, changes = "dict", self._free(_KEYS), [Rewrite(iterable.at, f"{held}.items()")]
+                kind, index, changes = (
+                    "dict",
+                    self._free(_KEYS),
+                    [Rewrite(iterable.at, f"{held}.items()")],
+                )
             case (
                 Display(items=(Name(id=index), Name(id=second))),
                 Call(func=Name(id="enumerate"), args=(Argument(value=Name(id=held), star=""),)),
@@ -161,12 +169,7 @@ class _Finder:
         return kinds.pop() if len(kinds) == 1 else ""
 
     def _free(self, names: tuple[str, ...]) -> str:
-        """The first of some names that means nothing where a loop stands; empty if there is none."""
-        scopes = self._place.module.outline.scopes
-        taken = scopes[""].bindings.keys() | scopes[self._place.scope].bindings.keys()
-        function = self._place.function
-        taken |= {parameter.name for parameter in function.parameters} if function is not None else set()
-        return next((name for name in names if name not in taken), "")
+        return free_name(names, self._body, self._place)
 
     def _text_of(self, expr: Expr) -> str | None:
         """An expression as it is written, on one line."""

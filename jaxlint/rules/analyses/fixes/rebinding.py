@@ -334,23 +334,35 @@ def rebinding_help(name: str, update: str, at: object, place: Place, evaluator: 
         return f"return `{update}` and let the caller rebind it"
     holder = name.rpartition(".")[0]
     if holder:
-        return f"put what `{update}` returns back into `{holder}`"
-    back = f"put what `{update}` returns back into what `{name}` was taken from"
+        return f"put `{update}` back into `{holder}`"
     function = place.function
     if function is not None and not is_own_variable(name, place):
         declared = _outer_declaration(name, place)
-        return f"declare `{declared}` and use `{name} = {update}`" if declared else back
+        return f"declare `{declared}` and use `{name} = {update}`" if declared else _back_help(name, f"`{update}`")
     if name in place.module.outline.scopes[place.scope].is_global:
         return f"use `{name} = {update}`"
-    if is_lost(name, at, place, evaluator):
-        is_parameter = function is not None and any(parameter.name == name for parameter in function.parameters)
-        return f"return `{update}` and let the caller rebind it" if is_parameter else back
+    if lost := lost_help(name, f"`{update}`", at, place, evaluator):
+        return lost
     if function is not None and not function.return_values:
         if any(parameter.name == name for parameter in function.parameters):
             return f"return `{update}` and let the caller rebind it"
         if not _is_used_behind(name, at, FunctionSymbol(place.module, function), evaluator):
-            return back
+            return _back_help(name, f"`{update}`")
     return f"use `{name} = {update}`"
+
+
+def lost_help(name: str, made: str, at: object, place: Place, evaluator: Evaluator) -> str:
+    """Where a copy has to go if others hold what the variable holds that it is made of; empty if nobody does."""
+    if not is_lost(name, at, place, evaluator):
+        return ""
+    function = place.function
+    if function is not None and any(parameter.name == name for parameter in function.parameters):
+        return f"return {made} and let the caller rebind it"
+    return _back_help(name, made)
+
+
+def _back_help(name: str, made: str) -> str:
+    return f"put {made} back into what `{name}` was taken from"
 
 
 def _is_used_behind(name: str, at: object, function: FunctionSymbol, evaluator: Evaluator) -> bool:

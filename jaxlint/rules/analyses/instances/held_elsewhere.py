@@ -26,19 +26,8 @@ from jaxlint.syntax.expressions import (
     root,
     unpacked,
 )
-from jaxlint.syntax.statements import (
-    Annotate,
-    Assign,
-    Do,
-    For,
-    Statement,
-    While,
-    With,
-    expressions,
-    parts,
-    reads,
-    walk,
-)
+from jaxlint.syntax.names_read import reads
+from jaxlint.syntax.statements import Annotate, Assign, Do, For, Statement, While, With, expressions, parts, walk
 
 #: What copies an instance and leaves in the copy what its fields hold, but for those that are given by keyword.
 _SHALLOW = frozenset(

@@ -13,16 +13,8 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, items_of, last_name
-from jaxlint.syntax.statements import (
-    Assign,
-    Body,
-    all_parts,
-    assigned_names,
-    blocks,
-    bound_names,
-    own_parts,
-    reads,
-)
+from jaxlint.syntax.names_read import reads
+from jaxlint.syntax.statements import Assign, Body, all_parts, assigned_names, blocks, bound_names, own_parts
 
 KEY = re.compile(r"(^|_)(key|rng|prng|seed_key|random_key|prng_key|rng_key)s?$", re.IGNORECASE)
 #: Functions of `jax.random` that make keys of other things, or of a key and a number.
