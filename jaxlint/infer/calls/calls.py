@@ -418,8 +418,8 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
     def _computed(self, function: FunctionValue, given: dict[str, Value], passed: Passed) -> Value:
         """What a function without effects makes of numbers, and of the defaults of what it is not given."""
         declaration, module = function.symbol.declaration, function.symbol.module
-        told = [n for n, v in given.items() if isinstance(v, Scalar) or is_larger_array(v) or is_informative(v)]
-        bound = {name: given[name] for name in told}
+        clear = [n for n, v in given.items() if isinstance(v, Scalar) or is_larger_array(v) or is_informative(v)]
+        bound = {name: given[name] for name in clear}
         for name, default in passed.left_out(after_receiver(function)):
             if isinstance(default, Constant):
                 bound[name] = self.evaluator.static(Placed(default, module, declaration.scope))

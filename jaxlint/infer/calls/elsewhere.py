@@ -40,13 +40,15 @@ _MOST_HOMES = 8
 
 _TESTS = frozenset({"test", "tests", "testing"})
 #: What the calls in a module pass for the parameters of a function; None where they do not agree, or nothing is known.
-Told = Mapping[str, "Value | None"]
+ByParameter = Mapping[str, "Value | None"]
 
 
 class Listener(Protocol):
     """Reads the calls of functions of other modules (`infer.reading.reader.ModuleReader`)."""
 
-    def listen(self, module: Module, functions: Sequence[FunctionSymbol], names: Collection[str]) -> dict[Key, Told]:
+    def listen(
+        self, module: Module, functions: Sequence[FunctionSymbol], names: Collection[str]
+    ) -> dict[Key, ByParameter]:
         """What a module passes to functions that it calls by some names."""
 
     def passing(self, module: Module) -> tuple[Mapping[Key, TracedBy], frozenset[Key]]:
@@ -68,14 +70,14 @@ class CallsElsewhere:
         for symbol in functions:
             for home in self._calling(symbol):
                 wanted.setdefault(home.path, []).append(symbol)
-        told: dict[Key, list[Told]] = {}
+        noted: dict[Key, list[ByParameter]] = {}
         for home in self._homes(module):
             here = wanted.get(home.path)
             if here:
                 names = {called_as(symbol) for symbol in here}
                 for key, one in self._listener().listen(home, here, names).items():
-                    told.setdefault(key, []).append(one)
-        agreed = {key: _agreed(several) for key, several in told.items()}
+                    noted.setdefault(key, []).append(one)
+        agreed = {key: _agreed(several) for key, several in noted.items()}
         return {key: found for key, found in agreed.items() if any(map(acts, found.values()))}
 
     def passing(self, cls: PytreeClass, checked: Module | None) -> TracedBy | None:
@@ -172,7 +174,7 @@ def _is_test(module: Module) -> bool:
     return is_test_file(module.path) or not folders.isdisjoint(_TESTS)
 
 
-def _agreed(several: list[Told]) -> dict[str, Value]:
+def _agreed(several: list[ByParameter]) -> dict[str, Value]:
     """What is passed for each parameter, if all who pass something for it pass the same."""
     names = dict.fromkeys(name for one in several for name in one)
     found: dict[str, Value] = {}

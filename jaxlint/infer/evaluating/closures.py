@@ -29,7 +29,7 @@ class Closure(LocalFunction, eq=False, kw_only=True):
     result: Value | None = None
     #: Whether the code around it was read only for its value; and with what it has been called from elsewhere since.
     is_made_elsewhere: bool = False
-    told: set[tuple[Value, ...]] = msgspec.field(default_factory=set)
+    noted_for: set[tuple[Value, ...]] = msgspec.field(default_factory=set)
     running: bool = False
 
     def is_given_to(self, caller: Place | None) -> bool:

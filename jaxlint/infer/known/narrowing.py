@@ -157,12 +157,12 @@ class Narrowing:
         elif truthy and name == "hasattr" and len(test.positional) == 2 and self._misses(*test.positional, env):
             env.dead = True
         elif not truthy and (name == "hasattr" or last_name(test.func) == "is_dataclass"):
-            self._narrow_lacking(test, path, env)
+            self._narrow_missing(test, path, env)
         elif truthy and (name or "").rpartition(".")[2].startswith(_GUARDS):
             # hasattr, TypeGuard functions and the like: the value may be of any subclass
             self._update(path, lambda before: before if _is_exact(before) else UNKNOWN, env)
 
-    def _narrow_lacking(self, test: Call, path: str, env: Environment) -> None:
+    def _narrow_missing(self, test: Call, path: str, env: Environment) -> None:
         """Something lacks an attribute, or is no dataclass: it is not what it seems, unless its class lacks that."""
         value = plain(self.evaluate(test.positional[0], env))
         holder = value if isinstance(value, ClassObject) else as_instance(value)

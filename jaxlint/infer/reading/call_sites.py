@@ -25,7 +25,7 @@ class CallSites:
         #: The functions in which something unknown is passed on, by parameter; "" outside of functions.
         self._unknown: dict[Key, dict[str, set[str]]] = {}
         #: The functions that are read again with something that is passed to them.
-        self._told: set[str] = set()
+        self._informed: set[str] = set()
         #: The functions of which the modules that call them were asked.
         self.asked: set[Key] = set()
         #: The functions of other modules whose calls are listened to.
@@ -33,7 +33,7 @@ class CallSites:
 
     def start(self, watched: frozenset[Key] = frozenset()) -> None:
         """Forget the calls of the module before; those of the functions that are `watched` are wanted."""
-        self._passed, self._unknown, self._told = {}, {}, set()
+        self._passed, self._unknown, self._informed = {}, {}, set()
         self.asked, self.watched = set(), watched
 
     def note(self, function: FunctionSymbol, passed: dict[str, Value], caller: Function | None) -> None:
@@ -46,7 +46,7 @@ class CallSites:
             else:
                 self._passed.setdefault(function.key, {}).setdefault(name, {})[value] = None
                 if function.key not in self.watched and is_informative(value):
-                    self._told.add(function.declaration.qualname)
+                    self._informed.add(function.declaration.qualname)
 
     def agree(self, function: FunctionSymbol) -> bool:
         """Whether all calls pass the same for each parameter, as far as it can be seen."""
@@ -58,24 +58,24 @@ class CallSites:
                 return False
         return function.key in self.asked or not self._used_elsewhere(function)
 
-    def told(self, function: FunctionSymbol) -> dict[str, Value | None]:
+    def passed_to(self, function: FunctionSymbol) -> dict[str, Value | None]:
         """What calls pass for each parameter of a function; None where they do not agree, or it is not known."""
         passed, unknown = self._passed.get(function.key, {}), self._unknown.get(function.key, {})
-        told: dict[str, Value | None] = dict.fromkeys((*passed, *unknown))
+        agreed: dict[str, Value | None] = dict.fromkeys((*passed, *unknown))
         for name, values in passed.items():
             if all(map(self._is_informed, unknown.get(name, ()))) and are_alike(values):
-                told[name] = joined(list(values))
-        return told
+                agreed[name] = joined(list(values))
+        return agreed
 
     def uninformed(self) -> list[str]:
         """The functions that pass on to functions which are watched what they are given, and that is not known."""
         unknown = [found for key, found in self._unknown.items() if key in self.watched]
         callers = {caller for found in unknown for several in found.values() for caller in several if caller}
-        return sorted(callers - self._told)
+        return sorted(callers - self._informed)
 
     def _is_informed(self, caller: str) -> bool:
         """Whether a function is read again with what it is given: it, or one around it, from where it sees that."""
-        while caller not in self._told:
+        while caller not in self._informed:
             caller = caller.rpartition(".<locals>.")[0]
             if not caller:
                 return False

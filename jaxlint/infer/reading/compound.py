@@ -177,8 +177,8 @@ class CompoundStatements:
             since = len(self.notes.events or ())
             after = turn(before)
             if first and self.notes.events is not None:
-                told = {id(event.at) for event in self.notes.events[since:]}
-                self.notes.events[since:since] = [event for event in first if id(event.at) not in told]
+                noted = {id(event.at) for event in self.notes.events[since:]}
+                self.notes.events[since:since] = [event for event in first if id(event.at) not in noted]
         finally:
             self.notes.loop_depth -= 1
         env.become(merge([before, after]))
@@ -194,7 +194,7 @@ class CompoundStatements:
         return any(isinstance(before.get(name), UnknownValue) for name in known)
 
     def _of_first_turn(self, turn: Callable[[Environment], Environment], env: Environment, body: Body) -> list[Event]:
-        """What happens in the first turn of a loop, whatever its turns are told."""
+        """What happens in the first turn of a loop, whatever all of its turns have in common."""
         events, self.notes.events = self.notes.events, []
         try:
             with self.notes.first_turn():

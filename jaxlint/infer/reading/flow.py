@@ -245,9 +245,9 @@ class UnitReader(CompoundStatements):
     def _tell(self, function: Closure, arguments: list[Value]) -> None:
         """Note what happens in a function that another one has returned, when it is called with `arguments`."""
         caller, declaration = self.notes.place, function.declaration
-        if caller is None or caller.module is not function.module or tuple(arguments) in function.told:
+        if caller is None or caller.module is not function.module or tuple(arguments) in function.noted_for:
             return
-        function.told.add(tuple(arguments))
+        function.noted_for.add(tuple(arguments))
         symbol, events = FunctionSymbol(function.module, declaration), list[Event]()
         names = declaration.positional
         self.calls.note_call(symbol, dict(zip(names, arguments, strict=False)), caller.function)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from jaxlint.infer.bodies.declarations import Declarations
 from jaxlint.infer.calls.calls import CallEvaluator
-from jaxlint.infer.calls.elsewhere import CallsElsewhere, Told
+from jaxlint.infer.calls.elsewhere import ByParameter, CallsElsewhere
 from jaxlint.infer.calls.holding import constructor_of
 from jaxlint.infer.calls.passing import worth_passing, worth_telling
 from jaxlint.infer.calls.transformed_classes import TracedClasses
@@ -134,9 +134,9 @@ class ModuleReader:
         found = [events for events in read if events]
         read_code = [event for events in found for event in events if isinstance(event, CodeRead)]
         constructors = _constructors(read_code)
-        told = self._read_constructors(constructors, module)
+        informed = self._read_constructors(constructors, module)
         self._ask(self.to_ask.of(module, read_code), module)
-        self._read_constructors([f for f in constructors if f.qualname not in told], module)
+        self._read_constructors([f for f in constructors if f.qualname not in informed], module)
         join_statements(found)
         return found + [events for _, events in self.called()]
 
@@ -157,8 +157,8 @@ class ModuleReader:
         self._called = []
         self.begin(module)
         declared = [d for unit, _ in chosen for d in self.triggers.declared(module, unit) if isinstance(d, Function)]
-        told = frozenset([d.name for d in declared if d.owner is None and has_bare_parameters(d)])
-        self.calls.deferral.start(self.triggers.eventful_names(module, declared), told)
+        taking = frozenset([d.name for d in declared if d.owner is None and has_bare_parameters(d)])
+        self.calls.deferral.start(self.triggers.eventful_names(module, declared), taking)
 
     def read_unit(self, module: Module, unit: Unit, rows: Rows, env: Environment) -> list[Event]:
         """What happens in a unit of the module that was begun with."""
@@ -199,7 +199,7 @@ class ModuleReader:
         """What all calls that were seen pass for a parameter of a function of the module that is checked."""
         if function.module is not self.checked or not self.call_sites.agree(function):
             return UNKNOWN
-        return self.call_sites.told(function).get(name) or UNKNOWN
+        return self.call_sites.passed_to(function).get(name) or UNKNOWN
 
     # -- what other modules pass ---------------------------------------------------------------
 
@@ -208,12 +208,12 @@ class ModuleReader:
         symbols = {f.qualname: FunctionSymbol(module, f) for f in functions}
         for function in functions:
             symbols |= {maker.key[1]: maker for maker in self._maker(function, module)}
-        told = self.elsewhere.passed(symbols.values(), module) if symbols else {}
-        for function in functions if told else ():
+        elsewhere = self.elsewhere.passed(symbols.values(), module) if symbols else {}
+        for function in functions if elsewhere else ():
             symbol = symbols[function.qualname]
             makers = [maker.key for maker in self._maker(function, module)]
-            receiver = self._given_receiver(function, module, [told[key] for key in makers if key in told])
-            passed = told.get(symbol.key, {})
+            receiver = self._given_receiver(function, module, [elsewhere[key] for key in makers if key in elsewhere])
+            passed = elsewhere.get(symbol.key, {})
             if passed or holds_given(receiver):
                 self.call_sites.note(symbol, passed, None)
                 self.call_sites.asked.update((symbol.key, *makers))
@@ -224,9 +224,9 @@ class ModuleReader:
         read: set[str] = set()
         for function in constructors:
             symbol = FunctionSymbol(module, function)
-            told = {name: value for name, value in self.call_sites.told(symbol).items() if value is not None}
-            if told:
-                self._read_given(symbol, self._given_receiver(function, module, ()), worth_passing(told))
+            passed = {name: value for name, value in self.call_sites.passed_to(symbol).items() if value is not None}
+            if passed:
+                self._read_given(symbol, self._given_receiver(function, module, ()), worth_passing(passed))
                 read.add(function.qualname)
         return read
 
@@ -266,7 +266,9 @@ class ModuleReader:
         self.listening.stored_units, self.listening.step = self.stored_units, self.step
         return self.listening
 
-    def listen(self, module: Module, functions: Sequence[FunctionSymbol], names: Collection[str]) -> dict[Key, Told]:
+    def listen(
+        self, module: Module, functions: Sequence[FunctionSymbol], names: Collection[str]
+    ) -> dict[Key, ByParameter]:
         """What a module passes to functions of another one that it calls by some names."""
         self._returns.clear()
         names = {*names, *(name for name, binding in imports_in(module.outline) if binding.name in names)}
@@ -288,7 +290,7 @@ class ModuleReader:
         if self._steps < _MOST_STEPS:
             callers = self.call_sites.uninformed()
             self._ask([module.outline.functions[name] for name in callers if name in module.outline.functions], module)
-        return {symbol.key: self.call_sites.told(symbol) for symbol in functions}
+        return {symbol.key: self.call_sites.passed_to(symbol) for symbol in functions}
 
     def passing(self, module: Module) -> tuple[Mapping[Key, TracedBy], frozenset[Key]]:
         """The classes of what a module passes to transformed functions, and those whose leaves it replaces by None."""
