@@ -24,7 +24,7 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.hashing import unhashable_instance
 from jaxlint.rules.analyses.instances.given_literals import is_given_no_array
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances, may_be_instance
-from jaxlint.rules.analyses.instances.same_objects import given_in, kept_fields, may_give_back, may_share
+from jaxlint.rules.analyses.instances.same_objects import given_in, may_give_back, may_share, unchanged_fields
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import CHOOSES, COMPARES, LOOKUPS, SEARCHES, Function, Import
 from jaxlint.syntax.expressions import (
@@ -235,7 +235,7 @@ def _compared(
         if may_give_back(right, left, one.cls, code):
             return None
         gives_last = op == "==" and id(at) not in _tested_in(code)
-        return _unequal(at, one, f"`{op}`", evaluator, gives_last, kept_fields(left, right, one.cls, given))
+        return _unequal(at, one, f"`{op}`", evaluator, gives_last, unchanged_fields(left, right, one.cls, given))
     if op in ("in", "not in"):
         held = plain(instances.value(right))
         if isinstance(held, Container) and held.kind in _HASHING:

@@ -10,7 +10,7 @@ from jaxlint.infer.evaluating.events import AssignAttribute, Event
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.rebuilding.frozen import in_construction
-from jaxlint.rules.analyses.under_trace.traced import is_kept_out
+from jaxlint.rules.analyses.under_trace.traced import stays_outside
 from jaxlint.rules.base import EventRule, Problem
 
 _SETTING = frozenset({"assign", "augment", "unpack", "loop", "with", "setattr"})
@@ -106,7 +106,7 @@ class ChexExtraAttribute(EventRule):
             or not all(map(_is_open, family))
         ):
             return
-        if any(_knows(one, attr) or is_kept_out(one, evaluator) for one in family):
+        if any(_knows(one, attr) or stays_outside(one, evaluator) for one in family):
             return
         way_out = f"declare `{attr}`, or keep it elsewhere"
         yield Problem(

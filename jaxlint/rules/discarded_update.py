@@ -19,7 +19,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TRAIN_STATE, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.analyses.changes.renewed import decorated, renewed_by
-from jaxlint.rules.analyses.changes.tried_steps import is_carried, is_kept_the_same
+from jaxlint.rules.analyses.changes.tried_steps import is_carried, stays_the_same
 from jaxlint.rules.analyses.changes.updates import array_copy, is_refused, only_measures, puts_back
 from jaxlint.rules.analyses.fixes.keeping import is_held_elsewhere
 from jaxlint.rules.analyses.fixes.rebinding import binding, is_own_variable, lost_help
@@ -327,7 +327,7 @@ def _is_tried(update: Update, evaluator: Evaluator) -> bool:
         return False
     end = place_of(update.call.at).end_row
     later = [s for s in walk(body) if s.at.lineno > end]
-    if is_kept_the_same(base, update, body, later):
+    if stays_the_same(base, update, body, later):
         return True
     for statement in later:
         if not isinstance(statement, (Do, Assert)) and any(dotted(part) == base for part in own_parts(statement)):

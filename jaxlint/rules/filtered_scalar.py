@@ -23,7 +23,7 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
 from jaxlint.rules.analyses.fields.computing_with import only_computes_with
 from jaxlint.rules.analyses.fields.counting_inside import Counting, keeps_inside
-from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.fields.keeping import is_stored
 from jaxlint.rules.analyses.fields.moved_attributes import moved_by, stepped_in_loop
 from jaxlint.rules.analyses.fields.stepped import Copies, Moved, moved_at_each_turn, selected
 from jaxlint.rules.analyses.under_trace.inside_loops import may_count_arrays
@@ -294,7 +294,7 @@ def _swept(event: Construct, evaluator: Evaluator, module: Module) -> Iterator[P
     for given in event.arguments:
         value = plain(given.value)
         is_number = isinstance(value, Scalar) and value.varying and value.kind in _NUMBERS
-        if is_number and is_kept(given.name, event.cls.cls):
+        if is_number and is_stored(given.name, event.cls.cls):
             yield from _scalar(given.at, event.cls.cls, given.name, evaluator, module, _MOVED)
 
 

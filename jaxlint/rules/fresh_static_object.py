@@ -229,7 +229,7 @@ _REASON = "static fields are compared with ==, and a new object is equal to no o
 
 def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness, around: tuple[Statement, ...]) -> Iterator[_Put]:
     """What the updates and constructions in a loop put into static fields."""
-    from jaxlint.rules.analyses.fields.keeping import is_kept
+    from jaxlint.rules.analyses.fields.keeping import is_stored
 
     for event in code.events:
         if isinstance(event, Replace) and (event.rebinds or event.into_jit):
@@ -245,7 +245,7 @@ def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness, around: tu
         for argument in given:
             field, expr = cls.field(argument.name), exprs.get(id(argument.at))
             what = None if expr is None else fresh.of(expr)
-            if what is not None and field is not None and field.role is Role.STATIC and is_kept(field.name, cls):
+            if what is not None and field is not None and field.role is Role.STATIC and is_stored(field.name, cls):
                 yield _Put(argument.at, cls, field, what, event.call, expr=expr)
 
 

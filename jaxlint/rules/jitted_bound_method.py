@@ -20,11 +20,11 @@ from jaxlint.infer.known.values import Instance, is_classmethod, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.bound_part import changed_part, held_part
-from jaxlint.rules.analyses.changes.closures_kept import closures_kept, keeping
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
 from jaxlint.rules.analyses.changes.counting_for import is_changed_in_use, is_computed_with
-from jaxlint.rules.analyses.changes.given_instances import changed_later, kept_of_parameters
+from jaxlint.rules.analyses.changes.given_instances import changed_later, parameters_stored
 from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given, reads, sets_option
+from jaxlint.rules.analyses.changes.stored_closures import keeping, stored_closures
 from jaxlint.rules.analyses.fields.hashing import unhashable
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.base import NodeRule, Problem
@@ -151,7 +151,7 @@ class JittedBoundMethod(NodeRule):
         method = code.function
         if method is None or method.self_name is None:
             return False
-        return bool(closures_kept(code)) or next(kept_of_parameters(code), None) is not None
+        return bool(stored_closures(code)) or next(parameters_stored(code), None) is not None
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the bound methods that a body compiles."""
@@ -167,7 +167,7 @@ class JittedBoundMethod(NodeRule):
             elif event.function is not None and event.applied.transform.name == "jax.jit":
                 yield from _stale(event, event.function, receiver.cls, function, evaluator)
         yield from _stale_closures(function.code, evaluator)
-        for kept in kept_of_parameters(function.code):
+        for kept in parameters_stored(function.code):
             found = changed_later(kept, function.code, evaluator)
             if found is not None:
                 yield _problem(kept.call.at, found.method.name, found.cls, found.attr, found.changing)
@@ -225,7 +225,7 @@ def _stale(
             yield _problem_of_part(event, method, cls, *found)
         if found is not None or part.is_named:
             return
-    if kept is not None and any(one.attr == kept.attr for one in kept_of_parameters(node.code)):
+    if kept is not None and any(one.attr == kept.attr for one in parameters_stored(node.code)):
         return  # who gives the instance tells when it changes
     if kept is not None:
         for one in evaluator.model.family(cls):  # the method may be another one in a class that inherits
@@ -249,7 +249,7 @@ def _stale(
 def _stale_closures(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     """The functions inside of a method that are kept compiled, and read what other methods of `self` change."""
     owner = code.place.owner
-    for closure in closures_kept(code) if owner is not None else ():
+    for closure in stored_closures(code) if owner is not None else ():
         for cls in evaluator.model.family(owner) if owner is not None else ():
             function, holder = closure.function, closure.holder
             stale = _stale_attribute(function, cls, holder, evaluator)

@@ -186,7 +186,7 @@ def _stacking(cls: PytreeClass, evaluator: Evaluator) -> TracedBy | None:
 def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
     """The fields for functions to which an instance that crosses is given a function that is no pytree."""
     from jaxlint.rules.analyses.fields.functions_held import is_function
-    from jaxlint.rules.analyses.fields.keeping import is_kept
+    from jaxlint.rules.analyses.fields.keeping import is_stored
     from jaxlint.rules.analyses.instances.taken_by_filters import leaves_behind
 
     cls = event.cls.cls
@@ -196,7 +196,7 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
     if traced is None or _is_kept_out(event, evaluator) or _is_out_of_reach(traced, event, evaluator):
         return
     for argument, field in given:
-        if not is_kept(field.name, cls) or _others_hold_pytrees(field, event, evaluator):
+        if not is_stored(field.name, cls) or _others_hold_pytrees(field, event, evaluator):
             continue
         if leaves_behind(event, field.name, evaluator):
             continue
@@ -209,7 +209,7 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
 
 def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
     """The fields for a text or None to which an instance of a class that crosses is given a text."""
-    from jaxlint.rules.analyses.fields.keeping import is_kept
+    from jaxlint.rules.analyses.fields.keeping import is_stored
     from jaxlint.rules.analyses.instances.given_literals import is_given
 
     cls = event.cls.cls
@@ -222,7 +222,7 @@ def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
     for argument, field in given:
         if not _may_be_text_or_none(field, cls, evaluator) or is_given(_OTHERS, field, cls, evaluator):
             continue
-        if not is_kept(field.name, cls) or static_marker(field, evaluator.model) is not None:
+        if not is_stored(field.name, cls) or static_marker(field, evaluator.model) is not None:
             continue
         if isinstance(plain(argument.value), Choice) and _is_passed_on(exprs.get(id(argument.at)), event):
             continue  # perhaps everybody passes None

@@ -103,9 +103,9 @@ class RepeatedInit(ClassRule, BodyRule):
         own = [f for f in cls.members if f.kind is Kind.INIT_VAR and f.owner == cls.symbol and _is_missing(f, cls)]
         if not own:
             return
-        from jaxlint.rules.analyses.under_trace.traced import is_kept_out
+        from jaxlint.rules.analyses.under_trace.traced import stays_outside
 
-        if not is_kept_out(cls, evaluator):
+        if not stays_outside(cls, evaluator):
             yield from (_missing(field, cls) for field in own)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from jaxlint.infer.evaluating.events import CodeRead, Replace, Update
 from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.carried_alone import carried_alone
-from jaxlint.rules.analyses.changes.optimizer_states import Unkept, unkept_optimizer_states
+from jaxlint.rules.analyses.changes.optimizer_states import LostOptimizerState, lost_optimizer_states
 from jaxlint.rules.analyses.changes.part_kept import is_bound_in, keeps_only_part
 from jaxlint.rules.analyses.changes.returning import returned_variables
 from jaxlint.rules.analyses.changes.tried_steps import is_only_looked_at, is_tried
@@ -133,9 +133,9 @@ class ReturnedOldState(BodyRule):
         if function is None:
             return
         if returned:
-            unkept = list(unkept_optimizer_states(code, evaluator))
-            if unkept and not is_only_looked_at(function, code.place.module, evaluator):
-                yield from map(_unkept_problem, unkept)
+            lost = list(lost_optimizer_states(code, evaluator))
+            if lost and not is_only_looked_at(function, code.place.module, evaluator):
+                yield from map(_optimizer_problem, lost)
         reader = _Reader(
             code, evaluator, frozenset(read.id for value in returned for read in returned_variables(value))
         )
@@ -388,7 +388,7 @@ def _problem_of(
     )
 
 
-def _unkept_problem(found: Unkept) -> Problem:
+def _optimizer_problem(found: LostOptimizerState) -> Problem:
     way_out = f"put it back: `{found.field}=...`"
     return Problem(
         at=found.at,

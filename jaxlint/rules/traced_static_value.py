@@ -16,7 +16,7 @@ from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.fields.keeping import is_stored
 from jaxlint.rules.analyses.fixes.roles import make_leaf
 from jaxlint.rules.analyses.under_trace.compiled_callers import EveryName, Numbers, bare, compiled_callers, is_returned
 from jaxlint.rules.analyses.under_trace.traced_leaves import (
@@ -188,7 +188,7 @@ def _static_values(code: CodeRead, evaluator: Evaluator) -> Iterator[_Static]:
             continue
         for value, field in statics:
             expr = _given(value, event.call)
-            if expr is None or not is_kept(field.name, cls):
+            if expr is None or not is_stored(field.name, cls):
                 continue
             if is_returned(event.call, code.body, {field.name}, (code.place.module, code.scope), evaluator):
                 yield _Static(cls, field, value, expr)

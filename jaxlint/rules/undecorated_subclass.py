@@ -14,7 +14,7 @@ from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role, Subclasses, Unflatten
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.rules.analyses.instances.instantiated import constructing_units, looks_abstract
-from jaxlint.rules.analyses.under_trace.traced import carries_arrays, holds_settings, is_kept_out, is_seen_to_cross
+from jaxlint.rules.analyses.under_trace.traced import carries_arrays, holds_settings, is_seen_to_cross, stays_outside
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import EXPECTS_ERROR, Definition
 from jaxlint.syntax.ast_expressions import place_of
@@ -194,7 +194,10 @@ def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is
     if not is_meant and is_used and base.framework.registered_by_hand and evaluator.traced.of(base) is not None:
         return Confidence.MEDIUM  # who registers a class by hand means it for JAX, and its subclasses take its place
     if not is_meant and (
-        unknown or holds_settings(base, evaluator) or is_kept_out(base, evaluator) or not _is_exception(cls, evaluator)
+        unknown
+        or holds_settings(base, evaluator)
+        or stays_outside(base, evaluator)
+        or not _is_exception(cls, evaluator)
     ):
         return Confidence.LOW
     return Confidence.HIGH if is_used else Confidence.MEDIUM

@@ -148,7 +148,7 @@ class TypesOnly:
 
     def _kept(self, ctx: MethodContext, cls: PytreeClass) -> Set[str]:
         """The fields that are equal without a look at what they hold (as `jaxlint check` asks)."""
-        from jaxlint.rules.analyses.instances.same_objects import kept_fields
+        from jaxlint.rules.analyses.instances.same_objects import unchanged_fields
         from jaxlint.rules.array_equality import compares_as_tuples
 
         operands = ctx.context.operands if isinstance(ctx.context, ComparisonExpr) else []
@@ -157,7 +157,7 @@ class TypesOnly:
             return frozenset()
         given = self.feeder.code(ctx.api)[1].given
         left, right = map(to_expr, operands)
-        return kept_fields(left, right, cls, lambda name: map(to_expr, given(name)))
+        return unchanged_fields(left, right, cls, lambda name: map(to_expr, given(name)))
 
     def _is_asked(self, ctx: MethodContext) -> bool:
         """Whether a statement asks for the truth value of a comparison."""

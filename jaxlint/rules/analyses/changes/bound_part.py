@@ -20,9 +20,9 @@ from jaxlint.infer.evaluating.events import Transformed
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.changes.closures_kept import keeping
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
 from jaxlint.rules.analyses.changes.stale import called_in_construction, is_preparing, reads
+from jaxlint.rules.analyses.changes.stored_closures import keeping
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods, run_by
 from jaxlint.symbols.outline import UPDATING, Function
 from jaxlint.syntax.ast_expressions import place_of

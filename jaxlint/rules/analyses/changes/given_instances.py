@@ -24,7 +24,7 @@ from jaxlint.syntax.names_read import reads as reads_of
 from jaxlint.syntax.statements import Body, For, While, assigned_names, bound_once, own_parts, walk
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredParameter(msgspec.Struct, frozen=True):
     """`self.attr = jax.jit(model.method)` in a constructor that is given `model` without annotation."""
 
     call: Call
@@ -42,17 +42,17 @@ class ChangedLater(msgspec.Struct, frozen=True):
     changing: Function | None
 
 
-def kept_of_parameters(code: CodeRead) -> Iterator[Kept]:
+def parameters_stored(code: CodeRead) -> Iterator[StoredParameter]:
     """The methods of its parameters that a constructor compiles and keeps."""
     init = code.function
     for one in init.self_assignments if init is not None and init.name == "__init__" else ():
         match one.value:
             case Call(func=func, args=(Argument(value=Attribute(value=Name() as given, attr=method)), *_)) as call:
                 if last_name(func) == "jit" and parameter_of(given, code) is not None:
-                    yield Kept(call, one.attr, given, method)
+                    yield StoredParameter(call, one.attr, given, method)
 
 
-def changed_later(kept: Kept, code: CodeRead, evaluator: Evaluator) -> ChangedLater | None:
+def changed_later(kept: StoredParameter, code: CodeRead, evaluator: Evaluator) -> ChangedLater | None:
     """What a function changes that has made the object, works with it before and after, and holds the instance."""
     init, owner, module = code.function, code.place.owner, code.place.module
     if init is None or owner is None or forgets(owner):

@@ -23,7 +23,7 @@ from jaxlint.syntax.statements import Assign, Statement, target_names
 _MAX_DEPTH = 4
 
 
-class Unkept(msgspec.Struct, frozen=True):
+class LostOptimizerState(msgspec.Struct, frozen=True):
     """What `update` returned and nobody reads, and the field that keeps the old one."""
 
     at: object
@@ -33,7 +33,7 @@ class Unkept(msgspec.Struct, frozen=True):
     cls: PytreeClass
 
 
-def unkept_optimizer_states(code: CodeRead, evaluator: Evaluator) -> Iterator[Unkept]:
+def lost_optimizer_states(code: CodeRead, evaluator: Evaluator) -> Iterator[LostOptimizerState]:
     """`updates, _ = opt.update(grads, fit.opt_state)`, where the function makes the next `fit` with the old one."""
     made = [e for e in code.events if isinstance(e, (Replace, Construct)) and not e.call.has_star]
     for statement in code.statements if made else ():
@@ -50,7 +50,7 @@ def unkept_optimizer_states(code: CodeRead, evaluator: Evaluator) -> Iterator[Un
         if next(reads(code.body, kept.id), None) is not None:
             continue
         if keeps(optimizer, code.place.module, code.scope, evaluator, by_callers=True):
-            yield Unkept(kept.at, kept.id, base, held.attr, instance.cls)
+            yield LostOptimizerState(kept.at, kept.id, base, held.attr, instance.cls)
 
 
 def _goes_on(made: Replace | Construct, held: Attribute, kept: Name, cls: PytreeClass, code: CodeRead) -> bool:

@@ -23,11 +23,11 @@ class Closure(msgspec.Struct, frozen=True):
     holder: str
 
 
-def closures_kept(code: CodeRead) -> list[Closure]:
+def stored_closures(code: CodeRead) -> list[Closure]:
     """The functions that a method compiles and keeps, if they read attributes of its `self`."""
-    if closures_kept not in code.shared:
-        code.shared[closures_kept] = list(_closures(code))
-    found: list[Closure] = code.shared[closures_kept]
+    if stored_closures not in code.shared:
+        code.shared[stored_closures] = list(_closures(code))
+    found: list[Closure] = code.shared[stored_closures]
     return found
 
 

@@ -64,7 +64,7 @@ def is_tried(statement: Statement, call: Call, name: str, original: str, code: C
     return any(original in names_read((s,)) and place_of(s.at) > place_of(statement.at) for s in asserts)
 
 
-def is_kept_the_same(base: str, update: Update, body: Body, later: Sequence[Statement]) -> bool:
+def stays_the_same(base: str, update: Update, body: Body, later: Sequence[Statement]) -> bool:
     """Whether an `assert` behind an update holds the original against what was taken of it before."""
     row = place_of(update.call.at).row
     before = (s for s in walk(body) if isinstance(s, Assign) and s.at.lineno < row)

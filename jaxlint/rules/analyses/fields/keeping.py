@@ -11,7 +11,7 @@ from jaxlint.syntax.expressions import Call, Expr, Name, is_none
 _NUMBERS = frozenset({"int", "float", "bool"})
 
 
-def is_kept(name: str, cls: PytreeClass) -> bool:
+def is_stored(name: str, cls: PytreeClass) -> bool:
     """Whether a field holds what is given under its name: `self.parity = parity % 2` keeps something else."""
     field = cls.field(name)
     if field is None or field.is_converted:

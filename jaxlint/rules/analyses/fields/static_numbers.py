@@ -30,7 +30,7 @@ from jaxlint.rules.analyses.fields.counting_inside import (
     ends_with_the_call,
     stays_in_variable,
 )
-from jaxlint.rules.analyses.fields.keeping import is_kept
+from jaxlint.rules.analyses.fields.keeping import is_stored
 from jaxlint.rules.analyses.fields.needed_numbers import Need
 from jaxlint.rules.analyses.fields.put_back import is_put_back
 from jaxlint.rules.analyses.fields.seldom_moved import holds, is_seldom_moved, is_stage, tries_again
@@ -116,7 +116,7 @@ def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
         field = _static_field(value.name, cls)
         if field is None:
             continue
-        if not isinstance(event, AssignAttribute) and not is_kept(field.name, cls):
+        if not isinstance(event, AssignAttribute) and not is_stored(field.name, cls):
             continue
         if isinstance(event, Replace) and not (event.rebinds or event.into_jit):
             loops = loops and field.name in COUNTER_NAMES
@@ -155,7 +155,7 @@ def numbers_made(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]
         cls = construct.cls.cls
         for given in construct.arguments:
             field = _static_field(given.name, cls)
-            if field is not None and is_swept(plain(given.value)) and is_kept(field.name, cls):
+            if field is not None and is_swept(plain(given.value)) and is_stored(field.name, cls):
                 what = _CHANGES if _is_float(given.value) else _COUNTS
                 yield StaticNumber(given.at, cls, field, what, Confidence.HIGH)
 
@@ -221,7 +221,7 @@ def _swept(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]:
         field = _static_field(given.name, cls)
         if field is None or is_swept(plain(given.value)):
             continue
-        if plain(evaluator.promises.field(field, cls)) == Scalar("float") and is_kept(field.name, cls):
+        if plain(evaluator.promises.field(field, cls)) == Scalar("float") and is_stored(field.name, cls):
             if event.into_jit or is_seen_to_cross(cls, evaluator):
                 is_scheduled = isinstance(event, Replace)
                 yield StaticNumber(given.at, cls, field, _CHANGES, Confidence.MEDIUM, is_scheduled=is_scheduled)

@@ -28,7 +28,7 @@ def may_give_back(given: Expr, instance: Expr, cls: PytreeClass, code: CodeRead)
     )
 
 
-def kept_fields(left: Expr, right: Expr, cls: PytreeClass, given: Callable[[str], Iterable[Expr]]) -> Set[str]:
+def unchanged_fields(left: Expr, right: Expr, cls: PytreeClass, given: Callable[[str], Iterable[Expr]]) -> Set[str]:
     """The fields of which two instances hold the same objects, for one is a copy of the other one with changes.
 
     `given` tells the values that a variable is given.

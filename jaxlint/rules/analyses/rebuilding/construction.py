@@ -30,7 +30,7 @@ from jaxlint.rules.analyses.rebuilding.leaf_traits import (
     may_raise,
     raises,
 )
-from jaxlint.rules.analyses.under_trace.traced import is_kept_out
+from jaxlint.rules.analyses.under_trace.traced import stays_outside
 from jaxlint.symbols.outline import Function, Parameter, names_by_position
 from jaxlint.syntax.expressions import (
     Argument,
@@ -98,7 +98,7 @@ def rebuilt_by(code: CodeRead, evaluator: Evaluator) -> Rebuild | None:
         return None
     for cls in (owner, *code.place.subclasses(owner)):
         found = rebuild_of(cls, evaluator.model.resolver)
-        if found is not None and found.function is function and not is_kept_out(cls, evaluator):
+        if found is not None and found.function is function and not stays_outside(cls, evaluator):
             return None if is_left_to_subclasses(cls, evaluator) else found
     return None
 

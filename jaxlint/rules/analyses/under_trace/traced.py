@@ -68,7 +68,7 @@ def is_array_field(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool
     return field.annotation is not None and isinstance(plain(evaluator.promises.field(field, cls)), Array)
 
 
-def is_kept_out(cls: PytreeClass, evaluator: Evaluator) -> bool:
+def stays_outside(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether instances stay out of transformations, as far as their class tells and nothing that is seen contradicts.
 
     Each has a leaf that jax refuses (a function, a str, a dtype), says itself how it is hashed, as static arguments
