@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from msgspec import structs
 
@@ -20,8 +19,10 @@ from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.bodies.behind import Behind
 from jaxlint.rules.analyses.changes.returning import returning, returning_also
-from jaxlint.rules.analyses.changes.updates import is_copy, puts_back
+from jaxlint.rules.analyses.changes.taken_out import holder_of
+from jaxlint.rules.analyses.changes.updates import array_copy, is_copy, puts_back
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
@@ -44,12 +45,9 @@ from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
-    Body,
     For,
     Return,
-    Statement,
     all_parts,
-    blocks,
     parts,
     target_names,
 )
@@ -62,8 +60,9 @@ class ReboundSelf(NodeRule):
     """
     ## What it does
 
-    Finds methods that rebind `self` to an updated copy and drop it; functions that do so with a parameter, and loops
-    with what they loop over (`for s in states: s = s.replace(...)`); and constructors that put the new value of a field
+    Finds methods that rebind `self` to an updated copy and drop it; functions that do so with a parameter, or with a
+    part that they have taken out of something (`inner = state.inner`), and loops with what they loop over
+    (`for s in states: s = s.replace(...)`); and constructors that put the new value of a field
     into a local variable of the same name, or methods that do so and leave it out of the copy they return.
 
     ## Why is this bad?
@@ -198,9 +197,9 @@ def _returns_without(field: str, code: CodeRead, function: Function) -> bool:
 
 
 def _rebound_names(node: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
-    """Look for parameters and variables of loops that are rebound to an update of theirs, which nobody reads."""
+    """Look for parameters, variables of loops and parts that are rebound to an update of theirs, which nobody reads."""
     code = node.code
-    updates = {id(e.at): e for e in code.events if isinstance(e, Update) and not e.function.startswith("at.")}
+    updates = {id(e.at): e for e in code.events if isinstance(e, Update)}
     if code.function is None or not updates:
         return
     parameters = {p.name for p in code.function.parameters if p.name != code.function.self_name}
@@ -214,7 +213,18 @@ def _rebound_names(node: FunctionNode, evaluator: Evaluator) -> Iterator[Problem
         if puts_back(update, evaluator) or _is_surely_used(target, code):
             continue
         looped = any(target.id in target_names(s.target) for s in code.statements if isinstance(s, For))
-        if (looped or target.id in parameters) and not _sees_all(code) and not _is_used(target, node, evaluator):
+        holder = None
+        if not looped and target.id not in parameters:
+            holder = holder_of(target.id, updates, code, evaluator)
+            if holder is None:
+                continue
+        elif update.function.startswith("at."):
+            continue
+        if _sees_all(code) or _is_used(target, node, evaluator):
+            continue
+        if holder is not None:
+            yield _not_put_back(target, update, code.function, holder)
+        else:
             problem = _lost(target, update, code.function, looped)
             yield problem if looped else structs.replace(problem, fix=_returning(target.id, value, code, evaluator))
 
@@ -308,9 +318,9 @@ def _run_at_once(code: CodeRead, evaluator: Evaluator) -> set[Span]:
 
 def _is_surely_used(target: Name, code: CodeRead, unchanged: frozenset[str] = frozenset()) -> bool:
     """Whether a statement behind that of a variable reads it, as is mostly so: then nothing has to be parsed."""
-    behind = code.shared.get(_Behind)
-    if not isinstance(behind, _Behind):
-        behind = code.shared[_Behind] = _Behind(code.body)
+    behind = code.shared.get(Behind)
+    if not isinstance(behind, Behind):
+        behind = code.shared[Behind] = Behind(code.body)
     later, reads = behind.of(target), _reads(target, code)
     if not unchanged:
         return any(not reads.isdisjoint(names_read((statement,))) for statement in later)
@@ -322,28 +332,6 @@ def _reads(target: Name, code: CodeRead) -> frozenset[str]:
     """The names that read a variable: `super()` takes what the first parameter stands for when it is called."""
     is_first = code.function is not None and target.id == code.function.self_name
     return frozenset({target.id, "super"} if is_first else {target.id})
-
-
-class _Behind:
-    """What stands behind each assignment of a body, in its block and in the blocks around it: listed once."""
-
-    def __init__(self, body: Body) -> None:
-        self._places: dict[int, tuple[tuple[Body, int], ...]] = {}
-        self._list(body, ())
-
-    def of(self, target: Name) -> Iterator[Statement]:
-        """The statements behind that which assigns to a variable, the nearest first."""
-        for block, index in reversed(self._places[id(target)]):
-            yield from islice(block, index, None)
-
-    def _list(self, body: Body, around: tuple[tuple[Body, int], ...]) -> None:
-        for index, statement in enumerate(body, 1):
-            here = (*around, (body, index))
-            match statement:
-                case Assign(targets=(Name() as target,)) | Annotate(target=Name() as target):
-                    self._places[id(target)] = here
-            for block in blocks(statement):
-                self._list(block, here)
 
 
 def _outside(fields: frozenset[str], expr: Expr) -> Iterator[Expr]:
@@ -435,6 +423,24 @@ def _lost(target: Name, update: Update, function: Function, looped: bool) -> Pro
         ),
         reason="assigning to a variable makes it refer to another object, and changes nothing that held the one before",
         help=way_out,
+        declared=rests_on_annotation(update),
+    )
+
+
+def _not_put_back(target: Name, update: Update, function: Function, holder: Expr) -> Problem:
+    """What there is to say of a part that is taken out, updated and forgotten."""
+    kind = f"`{update.receiver.cls.name}`" if isinstance(update.receiver, Instance) else "part"
+    held = dotted(holder)
+    way_out = f"put the copy back into {f'`{held}`' if held else 'what it was taken of'}"
+    return Problem(
+        at=target.at,
+        message=(
+            f"`{target.id}` is only a name in `{function.name}` for the {kind} that it was given: binding it to an"
+            f" updated copy changes nothing that holds that one, and the copy is never used; {way_out}"
+        ),
+        reason="assigning to a variable makes it refer to another object, and changes nothing that held the one before",
+        help=way_out,
+        confidence=array_copy(update) if update.function.startswith("at.") else None,
         declared=rests_on_annotation(update),
     )
 

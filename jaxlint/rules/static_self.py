@@ -92,7 +92,8 @@ class StaticSelf(ClassRule, EventRule):
     A static `self` is fine for classes that hold configuration only and never change. If the attribute that the rule
     names is only changed before the first call, suppress it. Modules that call `clear_cache()` or `jax.clear_caches()`
     are taken to do so after each change. What a method takes under the name that the constructor has for it, and works
-    with, is reported with low confidence: it may be the same object again.
+    with, is reported with low confidence: it may be the same object again. So are the compilations for each instance of
+    a class with arrays of which the program is seen to make one instance, in no loop, method or function but `main`.
 
     ## References
 
@@ -221,6 +222,7 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
     from jaxlint.rules.analyses.changes.set_each_time import set_each_time
     from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given_again, reads
     from jaxlint.rules.analyses.fields.hashing import array_field
+    from jaxlint.rules.analyses.instances.made_once import is_made_once
 
     inside = run_by(method, cls)
     unsure: Problem | None = None
@@ -258,7 +260,7 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
             ),
             reason="an instance without `__eq__` is hashed by identity; its arrays are part of the compiled program",
             help=f"drop `{method.self_name}` from the static arguments: a pytree is traced as it is",
-            confidence=Confidence.MEDIUM,
+            confidence=Confidence.LOW if is_made_once(cls, evaluator) else Confidence.MEDIUM,
             fix=_decorator_fix(method, cls, Applicability.UNSAFE, evaluator),
         )
 
