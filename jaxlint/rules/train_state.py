@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 
 import msgspec
@@ -31,6 +32,7 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Name, last_name
 from jaxlint.syntax.expressions import dotted as name_of
 from jaxlint.syntax.names_read import names_read
+from jaxlint.syntax.source import Source
 from jaxlint.syntax.statements import ClassDefinition, FunctionDefinition, all_parts, parts
 
 #: What `create` must be given, and what it sets by itself.
@@ -133,7 +135,7 @@ class TrainState(EventRule, NodeRule):
 
     def can_match(self, code: CodeRead) -> bool:
         """Ask for a call with `mutable`, and for a variable that nobody reads."""
-        if "mutable" not in code.place.module.source.text:
+        if not _names_mutable(code.place.module.source):
             return False
         inside = [s.body for s in code.statements if isinstance(s, (FunctionDefinition, ClassDefinition))]
         calls = (part for body in inside for part in all_parts(body) if isinstance(part, Call))
@@ -153,6 +155,12 @@ class TrainState(EventRule, NodeRule):
         for statement in function.node.body.body:
             if isinstance(statement, cst.FunctionDef):
                 yield from _differentiated(statement, function, evaluator)
+
+
+@lru_cache(maxsize=8)
+def _names_mutable(source: Source) -> bool:
+    """Whether the word stands in a module: looked for once, not for each of its functions."""
+    return "mutable" in source.text
 
 
 def _is_flax_method(event: CallMethod) -> bool:
