@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-from jaxlint.cst.changes import Proposal, RenameFunction, Rewrite
-from jaxlint.cst.failing import proposing
-from jaxlint.cst.imports import spelled
-from jaxlint.finding import Applicability, Confidence
+from jaxlint.cst.changes import Proposal
+from jaxlint.finding import Confidence
 from jaxlint.infer.calls.transformed_classes import instances_in
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
 from jaxlint.infer.known.values import UNKNOWN, Container, Instance, UnknownValue, Value, plain
-from jaxlint.infer.transforms.applied import Applied
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS, Kind
 from jaxlint.project.modules import Imports, Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -24,6 +21,7 @@ from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.changes.optimizer_states import keeps
 from jaxlint.rules.analyses.fields.functions_held import is_function, lists_function
+from jaxlint.rules.analyses.fixes.filtering import OF_EQUINOX, filtered_ones, filtering, of_arrays, using
 from jaxlint.rules.analyses.instances.given_literals import around, is_given_only
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.makers import makers
@@ -43,14 +41,6 @@ _LAYERS = frozenset(
 #: What makes such layers, or looks at all leaves.
 _CALLS = _LAYERS | LAST_NAMES | {"apply_updates", "init", "map", "tree_map"}
 _MAX_DEPTH = 3
-#: What equinox has that does the same to the arrays of what it is given.
-_OF_EQUINOX = {
-    "jax.jit": "equinox.filter_jit",
-    "jax.grad": "equinox.filter_grad",
-    "jax.value_and_grad": "equinox.filter_value_and_grad",
-    "jax.checkpoint": "equinox.filter_checkpoint",
-    "optax.apply_updates": "equinox.apply_updates",
-}
 _REFUSING = (Kind.JIT, Kind.GRAD, Kind.LOOP, Kind.CHECKPOINT)
 
 
@@ -143,10 +133,10 @@ class CallableLeaf(BodyRule):
                 taken = [
                     a for a in refusing if function is None or name is None or name in a.rebuilt_parameters(function)
                 ]
-                held = _layer(event.value, evaluator)
+                held = _layer(event.value, evaluator) if _is_whole(event.value, code, evaluator) else None
                 if taken and held is not None:
-                    name, fix = f"`{taken[0].transform.name}`", _filtered_ones(taken, event, evaluator)
-                    yield _problem(event.at, held, name, _filtering(taken[0].transform.name), fix)
+                    name, fix = f"`{taken[0].transform.name}`", filtered_ones(taken, event, evaluator)
+                    yield _problem(event.at, held, name, filtering(taken[0].transform.name), fix)
         instances = _Modules(code, evaluator)
         yield from _optimized(code, instances, evaluator)
         yield from _directly_transformed(code, instances, evaluator)
@@ -161,6 +151,14 @@ def _made_layer(tree: Expr, code: CodeRead, evaluator: Evaluator) -> str | None:
     """What holds functions in an instance that is seen to be made: what is annotated so may have lost them."""
     made = plain(LocalInstances.of(code, evaluator).value(tree))
     return _layer(made, evaluator) if isinstance(made, Instance) and made.exact else None
+
+
+def _is_whole(value: Value, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a value is not the part of modules that are arrays: it is annotated like the whole."""
+    if not evaluator.traced.is_filtered(code.place.module):
+        return True
+    made = plain(value)
+    return isinstance(made, Instance) and made.exact
 
 
 @lru_cache(maxsize=8)
@@ -259,12 +257,12 @@ def _directly_transformed(code: CodeRead, instances: _Modules, evaluator: Evalua
         if not isinstance(made, Call) or len(made.args) != 1 or last_name(made.func) not in LAST_NAMES:
             continue
         name = resolver.library_name(made.func, module, code.scope)
-        kind = TRANSFORMS[name].kind if name in _OF_EQUINOX and name in TRANSFORMS else None
+        kind = TRANSFORMS[name].kind if name in OF_EQUINOX and name in TRANSFORMS else None
         for given in call.positional[: 1 if kind is Kind.GRAD else None] if kind in _REFUSING else ():
             held = instances.made_holder(given) if isinstance(given, Name) and not instances.is_known(given) else None
             if held is not None:
-                fix = _using(name, made.func.at, module, evaluator)
-                yield _problem(given.at, held, f"`{name}`", _filtering(name), fix)
+                fix = using(name, made.func.at, module, evaluator)
+                yield _problem(given.at, held, f"`{name}`", filtering(name), fix)
 
 
 def _optimized(code: CodeRead, instances: _Modules, evaluator: Evaluator) -> Iterator[Problem]:
@@ -287,59 +285,11 @@ def _optimized(code: CodeRead, instances: _Modules, evaluator: Evaluator) -> Ite
             what, held_in = f"`{dotted(call.func) or 'init'}`", instances.passed_holder(call.func.value, given)
         if held_in is not None:
             if "apply" in what:
-                fix = _using("optax.apply_updates", call.func.at, code.place.module, evaluator)
+                fix = using("optax.apply_updates", call.func.at, code.place.module, evaluator)
                 yield _problem(given.at, held_in, what, "use `eqx.apply_updates`", fix)
             else:
-                way_out, fix = "give it `eqx.filter(model, eqx.is_inexact_array)`", _of_arrays(given, code, evaluator)
+                way_out, fix = "give it `eqx.filter(model, eqx.is_inexact_array)`", of_arrays(given, code, evaluator)
                 yield _problem(given.at, held_in, what, way_out, fix)
-
-
-@proposing
-def _filtered_ones(taken: Sequence[Applied], event: Cross, evaluator: Evaluator) -> Proposal | None:
-    """The fix: the transformations of equinox that do the same, where these have no options that they do not know."""
-    module = event.place.module
-    if event.function is None or event.module is not module:
-        return None
-    proposals = [
-        None
-        if one.bound or one.given or one.options - {"has_aux"}
-        else _using(one.transform.name, one.at, module, evaluator)
-        for one in taken
-    ]
-    if None in proposals:
-        return None
-    first, *others = made = [one for one in proposals if one is not None]
-    changes = tuple(dict.fromkeys(change for one in made for change in one.changes))
-    return Proposal(first.title if not others else "Use equinox's", Applicability.UNSAFE, changes, first.imports)
-
-
-def _filtering(name: str) -> str:
-    """The way out of a transformation that takes arrays only."""
-    own = _OF_EQUINOX.get(name)
-    return "pass its arrays alone, by `eqx.partition`" if own is None else f"use `eqx.{own.partition('.')[2]}`"
-
-
-@proposing
-def _using(name: str, at: object, module: Module, evaluator: Evaluator) -> Proposal | None:
-    """The fix: what is called or applied there is equinox's, which does the same to arrays only."""
-    written = spelled(_OF_EQUINOX[name], module, evaluator.model.resolver) if name in _OF_EQUINOX else None
-    if written is None:
-        return None
-    change = RenameFunction(at, name.rpartition(".")[2], written[0])
-    return Proposal(f"Use `{written[0]}`", Applicability.UNSAFE, (change,), written[1])
-
-
-@proposing
-def _of_arrays(given: Expr, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
-    """The fix: what the optimizer is given is what of the module are arrays."""
-    module, resolver = code.place.module, evaluator.model.resolver
-    names = [spelled(f"equinox.{name}", module, resolver, code.scope) for name in ("filter", "is_inexact_array")]
-    made = [written for written in names if written is not None]
-    if len(made) < len(names):
-        return None
-    (picked, imports), (is_array, _) = made
-    change = Rewrite(given.at, f"{picked}({{0}}, {is_array})", (given.at,))
-    return Proposal("Give it the arrays of the module", Applicability.UNSAFE, (change,), imports)
 
 
 class _Modules:
@@ -412,6 +362,8 @@ class _Modules:
                 return name.rpartition(".")[2]
         instance = self._instances.instance(expr) or self._given(expr)
         if instance is None or instance.cls.framework is not EQUINOX:
+            return None
+        if not _is_whole(instance, self._code, self._evaluator):
             return None
         return _layer(instance, self._evaluator) or _holder(instance, self._evaluator)
 

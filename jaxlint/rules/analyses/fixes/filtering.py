@@ -1,0 +1,72 @@
+"""The fixes that give jax and optax the arrays of a module of equinox alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlint.cst.changes import Proposal, RenameFunction, Rewrite
+from jaxlint.cst.failing import proposing
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Cross
+from jaxlint.infer.transforms.applied import Applied
+from jaxlint.project.modules import Module
+from jaxlint.syntax.expressions import Expr
+
+#: What equinox has that does the same to the arrays of what it is given.
+OF_EQUINOX = {
+    "jax.jit": "equinox.filter_jit",
+    "jax.grad": "equinox.filter_grad",
+    "jax.value_and_grad": "equinox.filter_value_and_grad",
+    "jax.checkpoint": "equinox.filter_checkpoint",
+    "optax.apply_updates": "equinox.apply_updates",
+}
+
+
+@proposing
+def filtered_ones(taken: Sequence[Applied], event: Cross, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the transformations of equinox that do the same, where these have no options that they do not know."""
+    module = event.place.module
+    if event.function is None or event.module is not module:
+        return None
+    proposals = [
+        None
+        if one.bound or one.given or one.options - {"has_aux"}
+        else using(one.transform.name, one.at, module, evaluator)
+        for one in taken
+    ]
+    if None in proposals:
+        return None
+    first, *others = made = [one for one in proposals if one is not None]
+    changes = tuple(dict.fromkeys(change for one in made for change in one.changes))
+    return Proposal(first.title if not others else "Use equinox's", Applicability.UNSAFE, changes, first.imports)
+
+
+def filtering(name: str) -> str:
+    """The way out of a transformation that takes arrays only."""
+    own = OF_EQUINOX.get(name)
+    return "pass its arrays alone, by `eqx.partition`" if own is None else f"use `eqx.{own.partition('.')[2]}`"
+
+
+@proposing
+def using(name: str, at: object, module: Module, evaluator: Evaluator) -> Proposal | None:
+    """The fix: what is called or applied there is equinox's, which does the same to arrays only."""
+    written = spelled(OF_EQUINOX[name], module, evaluator.model.resolver) if name in OF_EQUINOX else None
+    if written is None:
+        return None
+    change = RenameFunction(at, name.rpartition(".")[2], written[0])
+    return Proposal(f"Use `{written[0]}`", Applicability.UNSAFE, (change,), written[1])
+
+
+@proposing
+def of_arrays(given: Expr, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix: what the optimizer is given is what of the module are arrays."""
+    module, resolver = code.place.module, evaluator.model.resolver
+    names = [spelled(f"equinox.{name}", module, resolver, code.scope) for name in ("filter", "is_inexact_array")]
+    made = [written for written in names if written is not None]
+    if len(made) < len(names):
+        return None
+    (picked, imports), (is_array, _) = made
+    change = Rewrite(given.at, f"{picked}({{0}}, {is_array})", (given.at,))
+    return Proposal("Give it the arrays of the module", Applicability.UNSAFE, (change,), imports)
