@@ -216,6 +216,16 @@ def _may_ask(function: Function, candidate: Candidate) -> bool:
     return any(_ASKING.search(row) and any(name in row for name in names) for row in rows)
 
 
+def _changing_operand(use: Use, leaves: TracedLeaves) -> tuple[Use, Leaf]:
+    """The leaf that is used, and where: of two that are compared an array, for which no static field can stand."""
+    leaf, other = leaves.leaf(use.expr), use.other
+    assert leaf is not None
+    compared = None if other is None else leaves.leaf(other.expr)
+    if other is None or compared is None or _may_be_array(leaf) or not _may_be_array(compared):
+        return use, leaf
+    return other, compared
+
+
 def _may_be_array(leaf: Leaf) -> bool:
     """Whether a leaf may be an array."""
     return any(isinstance(option, Array) for option in options(plain(leaf.value)))
@@ -284,8 +294,7 @@ class _Reader:
 
         uses = StaticUses(leaves.is_number, kind_of, name_of, bound).of(body) if any(map(is_number, read)) else ()
         for use in uses:
-            leaf = leaves.leaf(use.expr)
-            assert leaf is not None
+            use, leaf = _changing_operand(use, leaves)
             if not use.takes_arrays or not _may_be_array(leaf):
                 yield use, leaf, use.at, ""
         for use in StaticUses(lambda e: shape(e) is not None, kind_of, name_of, bound).of(body) if shapes else ():

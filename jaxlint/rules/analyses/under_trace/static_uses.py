@@ -17,6 +17,7 @@ from jaxlint.syntax.expressions import (
     Binary,
     BoolOp,
     Call,
+    Compare,
     Comprehension,
     Conditional,
     Constant,
@@ -165,6 +166,8 @@ class Use(msgspec.Struct, frozen=True):
     at: object
     #: Whether an array may stand there as well, which is not asked for anything.
     takes_arrays: bool = False
+    #: The other operand of a comparison, if that is traced as well.
+    other: Use | None = None
 
 
 #: Says whether an expression is a traced number, and whether something is a list, a tuple or a dict of Python.
@@ -299,7 +302,9 @@ class StaticUses:
         """Note the use of an expression, if it is traced."""
         found = self._origins.of(expr)
         if found is not None:
-            self._found.append(Use(found, how, _place(found, expr), takes_arrays))
+            right = self._origins.of(expr.comparators[-1]) if isinstance(expr, Compare) else None
+            other = None if right is None or right is found else Use(right, how, _place(right, expr))
+            self._found.append(Use(found, how, _place(found, expr), takes_arrays, other))
         return found is not None
 
     def _run(self, function: Lambda) -> None:
