@@ -126,9 +126,9 @@ class WeakType(NodeRule):
                 if field is None or expr is None:
                     continue
                 made = variables.get(expr.id, expr) if isinstance(expr, Name) else expr
-                if not _is_strong(made, leaves, code, evaluator) or not _is_returned(update.call, function):
+                if not _is_strong(made, leaves, code, evaluator) or not _begins_as_number(field, cls, evaluator):
                     continue
-                if _begins_as_number(field, cls, evaluator):
+                if _is_returned(update.call, function):
                     yield _problem(keyword.at, cls, field)
 
 

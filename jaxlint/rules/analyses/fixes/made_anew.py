@@ -38,6 +38,7 @@ def making_anew(event: MutateField, evaluator: Evaluator) -> Proposal | None:
     return _container(event, event.receiver_text, held, evaluator) if isinstance(held, Container) else None
 
 
+@proposing
 def _settings(event: MutateField, root: str, held: Instance, evaluator: Evaluator) -> Proposal | None:
     """The fix of an attribute of a settings object that is assigned."""
     place, path = event.place, f"{root}.{event.field}"
@@ -54,6 +55,7 @@ def _settings(event: MutateField, root: str, held: Instance, evaluator: Evaluato
     return binding(fix, replace(change, is_returned=True), root, place, evaluator)
 
 
+@proposing
 def _container(event: MutateField, root: str, held: Container, evaluator: Evaluator) -> Proposal | None:
     """The fix of a method whose call stands alone."""
     place = event.place
@@ -98,6 +100,7 @@ def _made(path: str, kind: str, how: str, call: Call) -> tuple[str, tuple[object
     return template.replace("{held}", path), (call.positional[0].at,)
 
 
+@proposing
 def _with(change: Change, fix: Proposal | None) -> Proposal | None:
     """A fix, and what it proposes otherwise, with another change."""
     return fix and replace(fix, changes=(change, *fix.changes), otherwise=_with(change, fix.otherwise))

@@ -33,21 +33,24 @@ def attributes_shared(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Shared
     """The attributes that methods change in place through `self`, though no instance has one of its own."""
     if not cls.is_pytree or cls.framework.is_tuple:
         return
+    made, init = list(_made_in_body(cls, evaluator)), _init_with_defaults(cls)
+    if not made and init is None:
+        return
     family = evaluator.model.family(cls)
     added = set() if cls.frozen else {name for one in family for name in _added_to(one)}
-    changed = added.union(*map(_changed, family))
+    changed = added.union(*map(_changed, {one.symbol.key: one for member in family for one in member.mro}.values()))
     if changed:
         own = {name for one in family for name in one.assigned} - added
-        yield from _of_body(cls, changed - own, evaluator)
-        yield from _of_parameters(cls, changed, evaluator)
+        yield from _of_body(cls, made, changed - own)
+        if init is not None:
+            yield from _of_parameters(cls, init, changed, evaluator)
 
 
 def _changed(cls: PytreeClass) -> Iterator[str]:
-    """The names of what methods of a class, its own and those of its bases, change in place through `self`."""
-    for one in cls.mro:
-        for method in own_methods(one):
-            if method.self_mutations and not is_classmethod(method):
-                yield from method.self_mutations
+    """The names of what the methods that a class declares change in place through `self`."""
+    for method in own_methods(cls):
+        if method.self_mutations and not is_classmethod(method):
+            yield from method.self_mutations
 
 
 def _added_to(cls: PytreeClass) -> Iterator[str]:
@@ -59,13 +62,20 @@ def _added_to(cls: PytreeClass) -> Iterator[str]:
             yield name
 
 
-def _of_body(cls: PytreeClass, changed: set[str], evaluator: Evaluator) -> Iterator[Shared]:
-    """What the class body makes, of what is changed and no method of the class or of a subclass sets."""
+def _made_in_body(cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[str, Expr, str]]:
+    """What a class body makes that changes in place: the name, what makes it, and what it is."""
     for name, value in _bound(cls):
-        if name not in changed or value is None or _is_reached_by_class(name, cls):
+        if value is None:
             continue
         kind = _kind(Placed(value, cls.module, cls.symbol.declaration.qualname), evaluator)
         if kind is not None:
+            yield name, value, kind
+
+
+def _of_body(cls: PytreeClass, made: list[tuple[str, Expr, str]], changed: set[str]) -> Iterator[Shared]:
+    """Of what the class body makes that which is changed, and no method of the class or of a subclass sets."""
+    for name, value, kind in made:
+        if name in changed and not _is_reached_by_class(name, cls):
             what = f"`{name}` in the body of `{cls.name}` is {_KINDS[kind]}"
             yield Shared(value.at, what, f"set `self.{name}` in `__init__`", may_be_meant=kind != "list")
 
@@ -89,12 +99,15 @@ def _is_reached_by_class(name: str, cls: PytreeClass) -> bool:
     return re.search(f"{through}|{holds}", cls.module.source.text) is not None
 
 
-def _of_parameters(cls: PytreeClass, changed: set[str], evaluator: Evaluator) -> Iterator[Shared]:
-    """The defaults that `__init__` keeps as they are."""
+def _init_with_defaults(cls: PytreeClass) -> Function | None:
+    """The constructor that a class declares itself, if a parameter of it has a default."""
     qualnames = cls.symbol.declaration.methods.get("__init__", ())
     init = cls.module.outline.functions[qualnames[-1]] if qualnames else None
-    if init is None or not any(p.default is not None for p in init.parameters):
-        return
+    return init if init is not None and any(p.default is not None for p in init.parameters) else None
+
+
+def _of_parameters(cls: PytreeClass, init: Function, changed: set[str], evaluator: Evaluator) -> Iterator[Shared]:
+    """The defaults that `__init__` keeps as they are."""
     kept = {a.value.id: a.attr for a in init.self_assignments if isinstance(a.value, Name) and a.attr in changed}
     for parameter in init.parameters:
         attr = kept.get(parameter.name)
