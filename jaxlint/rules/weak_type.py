@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jaxlint.cst.reading import FunctionNode
@@ -86,8 +87,9 @@ class WeakType(NodeRule):
 
     ## When not to use it
 
-    One more compilation is cheap for many programs. Instances that are given an array in place of the default do not
-    have the problem, which is not looked at.
+    Fields without a default are looked at where the module gives the function again what it has returned
+    (`state = step(state)`). One more compilation is cheap for many programs. Instances that are given an array in place
+    of the default do not have the problem, which is not looked at.
 
     ## References
 
@@ -126,7 +128,9 @@ class WeakType(NodeRule):
                 if field is None or expr is None:
                     continue
                 made = variables.get(expr.id, expr) if isinstance(expr, Name) else expr
-                if not _is_strong(made, leaves, code, evaluator) or not _begins_as_number(field, cls, evaluator):
+                if not _is_strong(made, leaves, code, evaluator):
+                    continue
+                if not _has_number(field) and not (_comes_back(code) and _is_given_numbers(field, cls, evaluator)):
                     continue
                 if _is_returned(update.call, function):
                     yield _problem(keyword.at, cls, field)
@@ -147,13 +151,26 @@ def _is_returned(call: Call, function: FunctionNode) -> bool:
     return any(part is made for value in returned(function.body) for part in own(value, type(made)))
 
 
-def _begins_as_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a leaf has a Python number for its default, or is always made with one."""
-    if field.role is not Role.LEAF or field.is_converted:
+def _has_number(field: Field) -> bool:
+    """Whether a leaf has a Python number for its default."""
+    if field.role is not Role.LEAF or field.is_converted or field.default is None:
         return False
-    if field.default is None:
-        return not field.has_default and is_made_with_number(field, cls, evaluator)
     return isinstance(field.default.expr, Constant) and field.default.expr.kind in _NUMBERS
+
+
+def _is_given_numbers(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a leaf without a default is always made with a Python number."""
+    if field.role is not Role.LEAF or field.is_converted or field.has_default:
+        return False
+    return is_made_with_number(field, cls, evaluator)
+
+
+def _comes_back(code: CodeRead) -> bool:
+    """Whether the module gives the function again what it has returned: `state = step(state)`."""
+    if code.function is None:
+        return False
+    again = rf"(?<![\w.])([\w.]+)\b[^=\n]*=\s*(?:\w+\.)*{re.escape(code.function.name)}\([^\n]*?(?<![\w.])\1\b"
+    return re.search(again, code.place.module.source.text) is not None
 
 
 def _is_strong(expr: Expr, leaves: TracedLeaves, code: CodeRead, evaluator: Evaluator) -> bool:
