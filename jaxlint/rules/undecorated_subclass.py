@@ -191,8 +191,6 @@ def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is
         return Confidence.LOW  # nothing of it is for JAX
     if not (evaluator.model.sees_importers or is_used or is_for_jax) and _is_for_others(cls):
         return Confidence.LOW
-    if not is_meant and is_used and base.framework.registered_by_hand and evaluator.traced.of(base) is not None:
-        return Confidence.MEDIUM  # who registers a class by hand means it for JAX, and its subclasses take its place
     if not is_meant and (
         unknown
         or holds_settings(base, evaluator)
