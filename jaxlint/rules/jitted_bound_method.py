@@ -140,6 +140,7 @@ class JittedBoundMethod(NodeRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+    calls = frozenset({"scan", "fori_loop", "while_loop", "cond", "switch"})
     instance_calls = frozenset(name.rpartition(".")[2] for name in _HASHING)
 
     everywhere = True
