@@ -440,7 +440,7 @@ def _way_out(event: Discard, base: str | None, evaluator: Evaluator) -> str:
     if _is_passed_over(base, event, evaluator):
         return f"make a new collection of copies: `{_call_text(update)}`"
     function = update.place.function
-    if function is not None and not function.return_values and any(p.name == base for p in function.parameters):
+    if function is not None and not function.return_values and function.takes(base):
         body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function)) or ()
         if not is_carried(base, update, body):
             return "return the result and let the caller rebind it"

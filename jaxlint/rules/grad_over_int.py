@@ -307,7 +307,7 @@ def _is_whole(expr: Expr, function: Function | None, module: Module, evaluator: 
     match expr:
         case Call(func=Name(id="len")) | Subscript(value=Attribute(attr="shape"), index=Constant()):
             return True
-        case Name(id=name) if function is not None and any(p.name == name for p in function.parameters):
+        case Name(id=name) if function is not None and function.takes(name):
             body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
             declared = plain(evaluator.parameter(function, name, module))
             return isinstance(declared, Scalar) and declared.kind == "int" and name not in assigned_names(body)

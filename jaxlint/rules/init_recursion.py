@@ -19,7 +19,7 @@ from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.rebuild import rebuild_of
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
-from jaxlint.rules.analyses.instances.methods import is_overridden
+from jaxlint.rules.analyses.instances.methods import is_overridden, text_of
 from jaxlint.rules.analyses.rebuilding.leaf_traits import alternatives
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -181,9 +181,7 @@ class _Taking(msgspec.Struct, frozen=True):
 
 def _hands_self_on(function: Function, module: Module) -> bool:
     """Whether the text of a method gives `self` to something as an argument."""
-    first, last = function.body_rows
-    text = "\n".join(module.source.lines[first - 1 : last]) if first else ""
-    return re.search(rf"[(,=]\s*{function.self_name}\s*[,)]", text) is not None
+    return re.search(rf"[(,=]\s*{function.self_name}\s*[,)]", text_of(function, module)) is not None
 
 
 def _runs_always(function: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:

@@ -35,13 +35,10 @@ from jaxlint.syntax.expressions import dotted as written
 from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import all_parts
 
+#: The loops and branches of jax.
+_LOOPS = frozenset({"scan", "fori_loop", "while_loop", "cond", "switch"})
 #: The transformations that look up what they have compiled by the hash of the function.
-_HASHING = frozenset(
-    {
-        *("jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat"),
-        *("jax.lax.scan", "jax.lax.fori_loop", "jax.lax.while_loop", "jax.lax.cond", "jax.lax.switch"),
-    }
-)
+_HASHING = frozenset({"jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat", *(f"jax.lax.{name}" for name in _LOOPS)})
 
 #: The transformations of equinox that take modules.
 _FILTERED = {"jax.jit": "filter_jit", "jax.checkpoint": "filter_checkpoint", "jax.vmap": "filter_vmap"}
@@ -140,8 +137,8 @@ class JittedBoundMethod(NodeRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    calls = frozenset({"scan", "fori_loop", "while_loop", "cond", "switch"})
-    instance_calls = frozenset(name.rpartition(".")[2] for name in _HASHING)
+    calls = _LOOPS
+    instance_calls = frozenset(name.rpartition(".")[2] for name in _HASHING) - _LOOPS
 
     everywhere = True
 

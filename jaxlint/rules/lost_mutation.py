@@ -339,7 +339,7 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
     root, attr = mutation.slot.root, mutation.slot.path[-1]
     method = code.place.method
     on_self = method is not None and root == method.self_name
-    is_parameter = any(p.name == root for p in function.parameters)
+    is_parameter = function.takes(root)
     if is_parameter and not (on_self and _is_static(root, function, code)):
         return
     applied = next((a for a in code.applied if a.transform.kind in _TRACED_RARELY), None)

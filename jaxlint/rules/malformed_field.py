@@ -222,7 +222,7 @@ class _Declaration:
             case (Call() as call,):
                 given = call.keyword("default_factory")
                 own = symbol.module.outline.scopes[symbol.declaration.inner_scope].bindings
-                is_own = isinstance(given, Name) and any(p.name == given.id for p in symbol.declaration.parameters)
+                is_own = isinstance(given, Name) and symbol.declaration.takes(given.id)
                 return isinstance(given, Name) and is_own and len(own.get(given.id, ())) == 1
         return False
 

@@ -13,7 +13,7 @@ from jaxlint.infer.choosing.given import GivenClasses
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
-from jaxlint.infer.known.values import Choice, Instance, plain
+from jaxlint.infer.known.values import Choice, Instance, Value, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import Placed, PytreeClass
@@ -21,6 +21,7 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.instances.hopes import is_made_in
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.methods import text_of
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function, Import, Parameter
 from jaxlint.syntax.expressions import Attribute, Name, dotted, root
@@ -160,7 +161,11 @@ def _options(instances: LocalInstances, part: Attribute) -> tuple[Instance, ...]
     instance = instances.instance(part.value)
     if instance is not None:
         return (instance,)
-    value = instances.value(part.value) if isinstance(part.value, Name) else None
+    return _pytrees_of(instances.value(part.value) if isinstance(part.value, Name) else None)
+
+
+def _pytrees_of(value: Value | None) -> tuple[Instance, ...]:
+    """The instances of pytree classes, one of which a value is; none if it may be something else, or is no union."""
     options = tuple(map(plain, value.options)) if isinstance(value, Choice) else ()
     held = tuple(one for one in options if isinstance(one, Instance) and one.cls.is_pytree)
     return held if len(held) == len(options) else ()
@@ -200,10 +205,9 @@ def _usual(code: CodeRead) -> frozenset[str]:
 def _names_another(function: Function, candidate: Candidate) -> bool:
     """Whether the text of a function reads something of a parameter that its class does not have."""
     given = candidate.given
-    first, last = function.body_rows
     text = ""
     for name, cls in given.instances(function, candidate.module):
-        text = text or "\n".join(candidate.module.source.lines[first - 1 : last])
+        text = text or text_of(function, candidate.module)
         read = set(re.findall(rf"(?<![\w.]){re.escape(name)}\.(\w+(?:\.\w+)*)", text))
         if any(_leads_astray(path.split("."), cls, given) for path in read):
             return True
@@ -215,15 +219,11 @@ def _union_lacks(parameter: Parameter, function: Function, candidate: Candidate)
     given, annotation = candidate.given, parameter.annotation
     if annotation is None:
         return False
-    first, last = function.body_rows
-    text = "\n".join(candidate.module.source.lines[first - 1 : last])
+    text = text_of(function, candidate.module)
     read = set(re.findall(rf"(?<![\w.]){re.escape(parameter.name)}\.(\w+)", text)) - _OF_ARRAYS
     value = given.annotations.read(Placed(annotation, candidate.module, function.scope)) if read else None
-    held = [plain(option) for option in value.options] if isinstance(value, Choice) else []
-    classes = [one.cls for one in held if isinstance(one, Instance) and one.cls.is_pytree]
-    if not classes or len(classes) != len(held):
-        return False
-    return any(all(misses_attribute(cls, name, given.model) for cls in classes) for name in read)
+    classes = [one.cls for one in _pytrees_of(value)]
+    return any(all(misses_attribute(cls, name, given.model) for cls in classes) for name in read if classes)
 
 
 def _leads_astray(path: list[str], cls: PytreeClass, given: GivenClasses) -> bool:

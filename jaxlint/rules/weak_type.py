@@ -128,9 +128,7 @@ class WeakType(NodeRule):
                 if field is None or expr is None:
                     continue
                 made = variables.get(expr.id, expr) if isinstance(expr, Name) else expr
-                if not _is_strong(made, leaves, code, evaluator):
-                    continue
-                if not _has_number(field) and not (_comes_back(code) and _is_given_numbers(field, cls, evaluator)):
+                if not _is_strong(made, leaves, code, evaluator) or not _begins_as_number(field, cls, code, evaluator):
                     continue
                 if _is_returned(update.call, function):
                     yield _problem(keyword.at, cls, field)
@@ -151,18 +149,13 @@ def _is_returned(call: Call, function: FunctionNode) -> bool:
     return any(part is made for value in returned(function.body) for part in own(value, type(made)))
 
 
-def _has_number(field: Field) -> bool:
-    """Whether a leaf has a Python number for its default."""
-    if field.role is not Role.LEAF or field.is_converted or field.default is None:
+def _begins_as_number(field: Field, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a leaf has a Python number for its default; or has none, is always made with one, and comes back."""
+    if field.role is not Role.LEAF or field.is_converted:
         return False
-    return isinstance(field.default.expr, Constant) and field.default.expr.kind in _NUMBERS
-
-
-def _is_given_numbers(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a leaf without a default is always made with a Python number."""
-    if field.role is not Role.LEAF or field.is_converted or field.has_default:
-        return False
-    return is_made_with_number(field, cls, evaluator)
+    if field.default is not None:
+        return isinstance(field.default.expr, Constant) and field.default.expr.kind in _NUMBERS
+    return not field.has_default and _comes_back(code) and is_made_with_number(field, cls, evaluator)
 
 
 def _comes_back(code: CodeRead) -> bool:

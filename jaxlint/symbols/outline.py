@@ -157,6 +157,10 @@ class Function(msgspec.Struct, array_like=True, gc=False):
         """The name of the class whose constructor it is; empty if it is none."""
         return (self.owner or "").rpartition(".")[2] if self.name == "__init__" else ""
 
+    def takes(self, name: str) -> bool:
+        """Whether it has a parameter of a name, of whatever kind."""
+        return any(parameter.name == name for parameter in self.parameters)
+
     @property
     def positional(self) -> list[str]:
         """The names of its parameters that take arguments by position, its instance among them."""

@@ -75,7 +75,7 @@ def held_part(event: Transformed, method: Function, body: Body) -> HeldPart | No
         inside = slot.path[1:]
         return HeldPart(slot.path[0], holder, True, inside) if slot.path and _is_item(inside) else None
     bound = sum(b.name == slot.root for b in bindings)
-    is_parameter = any(parameter.name == slot.root for parameter in method.parameters)
+    is_parameter = method.takes(slot.root)
     if not _is_item(slot.path) or bound + is_parameter != 1:
         return None
     holding = (a.attr for a in method.self_assignments if isinstance(a.value, Name) and a.value.id == slot.root)

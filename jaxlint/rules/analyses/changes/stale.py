@@ -157,7 +157,7 @@ def _asks(test: Expr, op: str, method: Function) -> bool:
     """Whether a test is that of `parameter is None`, or `is not`."""
     if not isinstance(test, Compare) or test.ops != (op,) or not is_none(test.comparators[0]):
         return False
-    return isinstance(test.left, Name) and any(p.name == test.left.id for p in method.parameters)
+    return isinstance(test.left, Name) and method.takes(test.left.id)
 
 
 def is_preparing(name: str) -> bool:

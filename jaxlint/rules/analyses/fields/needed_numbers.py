@@ -14,6 +14,7 @@ from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.instances.methods import may_have
 from jaxlint.rules.analyses.under_trace.static_uses import (
     CONVERSION,
     INSTEAD,
@@ -60,19 +61,12 @@ def need_of(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator
     needs = [
         Need(use.how, name)
         for home in homes.values()
-        if any(_is_written(written, function, home) for function in home.outline.functions.values())
+        if any(may_have(written, function, home) for function in home.outline.functions.values())
         for function in _compiled(home, evaluator)
-        if _is_written(written, function, home)
+        if may_have(written, function, home)
         for use, name in _uses(function, home, field, cls, evaluator)
     ]
     return next((need for need in needs if need.is_for_structure), next(iter(needs), None))
-
-
-def _is_written(written: re.Pattern[str], function: Function, home: Module) -> bool:
-    """Whether a pattern is found in the text of a function."""
-    first, last = function.body_rows
-    source = home.source
-    return not last or written.search(source.text, source.offset(first, 0), source.offset(last + 1, 0)) is not None
 
 
 def _compiled(home: Module, evaluator: Evaluator) -> Iterator[Function]:

@@ -307,7 +307,7 @@ class _Holders:
         return self._is_parameter(name) or any(binds(s, name) for s in self._statements)
 
     def _is_parameter(self, name: str) -> bool:
-        return self._function is not None and any(p.name == name for p in self._function.parameters)
+        return self._function is not None and self._function.takes(name)
 
     def escapes(self, name: str, holder: str = "") -> bool:
         """Whether something else was given the instance before the change, and may be asked for it after that."""
@@ -427,7 +427,7 @@ def _starts_from(target: Expr, name: str) -> bool:
 
 def are_dropped(name: str, function: Function, module: Module) -> bool:
     """Whether a call in a module stands alone on its line, so that the parameter that a function returns is dropped."""
-    if not any(parameter.name == name for parameter in function.parameters):
+    if not function.takes(name):
         return False
     alone = re.compile(rf"(?:^|[;:])[ \t]*(?:await[ \t]+)?(?:\w+\.)*{re.escape(function.name)}[ \t]*\(", re.MULTILINE)
     return alone.search(module.source.text) is not None

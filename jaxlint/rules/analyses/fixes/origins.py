@@ -106,17 +106,9 @@ class _Finder:
         changes: list[Change] = []
         match target, iterable:
             case Name(), Name(id=held):
-                kind, index, changes = (
-                    "list",
-                    self._free(_INDICES),
-                    [Rewrite(iterable.at, f"enumerate({held})")],
-                )
+                kind, index, changes = "list", self._free(_INDICES), [Rewrite(iterable.at, f"enumerate({held})")]
             case Name(), Call(func=Attribute(value=Name(id=held), attr="values"), args=()):
-                kind, index, changes = (
-                    "dict",
-                    self._free(_KEYS),
-                    [Rewrite(iterable.at, f"{held}.items()")],
-                )
+                kind, index, changes = "dict", self._free(_KEYS), [Rewrite(iterable.at, f"{held}.items()")]
             case (
                 Display(items=(Name(id=index), Name(id=second))),
                 Call(func=Name(id="enumerate"), args=(Argument(value=Name(id=held), star=""),)),

@@ -344,7 +344,7 @@ def rebinding_help(name: str, update: str, at: object, place: Place, evaluator: 
     if lost := lost_help(name, f"`{update}`", at, place, evaluator):
         return lost
     if function is not None and not function.return_values:
-        if any(parameter.name == name for parameter in function.parameters):
+        if function.takes(name):
             return f"return `{update}` and let the caller rebind it"
         if not _is_used_behind(name, at, FunctionSymbol(place.module, function), evaluator):
             return _back_help(name, f"`{update}`")
@@ -356,7 +356,7 @@ def lost_help(name: str, made: str, at: object, place: Place, evaluator: Evaluat
     if not is_lost(name, at, place, evaluator):
         return ""
     function = place.function
-    if function is not None and any(parameter.name == name for parameter in function.parameters):
+    if function is not None and function.takes(name):
         return f"return {made} and let the caller rebind it"
     return _back_help(name, made)
 

@@ -38,7 +38,7 @@ def read_by_callers(
     A call in the function donates the parameter, which holds a value.
     """
     function, module = code.function, code.place.module
-    if function is None or function.owner or not any(p.name == parameter for p in function.parameters):
+    if function is None or function.owner or not function.takes(parameter):
         return
     if not _always_runs(donating, parameter, code.body):
         return

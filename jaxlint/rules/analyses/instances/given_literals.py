@@ -11,6 +11,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.rules.analyses.instances.methods import may_have
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import Call, Constant, Display, Expr, Unary, is_none, last_name
 from jaxlint.syntax.statements import all_parts, parts
@@ -44,21 +45,19 @@ def _making(name: str) -> re.Pattern[str]:
 @lru_cache(maxsize=256)
 def _written(field: str, names: frozenset[str]) -> re.Pattern[str]:
     """Finds such calls in a text, and perhaps more."""
-    called = "".join(rf"\b{re.escape(name)}\s*[(\[]|" for name in sorted(names))
+    called = "".join(f"{_making(name).pattern}|" for name in sorted(names))
     return re.compile(rf"{called}\b{re.escape(field)}\s*=")
 
 
 def calls_in(module: Module, written: re.Pattern[str], evaluator: Evaluator) -> Iterator[_Call]:
     """The calls in the functions of a module in which something is written, and those outside of functions."""
-    outline, source = module.outline, module.source
+    outline = module.outline
     bound = (binding for bindings in outline.module_scope.bindings.values() for binding in bindings)
     values = [binding.value for binding in bound if isinstance(binding, Assignment) and binding.value is not None]
     for expr in (*values, *outline.module_calls):
         yield from ((part, None) for part in parts(expr) if isinstance(part, Call))
     for function in outline.functions.values():
-        first, last = function.body_rows
-        is_read = not last or written.search(source.text, source.offset(first, 0), source.offset(last + 1, 0))
-        if is_read and "<locals>" not in function.scope:
+        if "<locals>" not in function.scope and may_have(written, function, module):
             body = evaluator.calls.body_of(FunctionSymbol(module, function))
             shown = (
                 all_parts(body) if body is not None else (p for value in function.return_values for p in parts(value))

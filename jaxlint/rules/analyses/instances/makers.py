@@ -35,7 +35,7 @@ def makers(placed: Placed, evaluator: Evaluator, *, by_callers: bool = True, ste
             for function in _around(placed.scope, module):
                 body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
                 bound = _bound_before(expr, placed.scope == function.inner_scope, body)
-                if any(p.name == name for p in function.parameters):
+                if function.takes(name):
                     if by_callers and not bound:
                         homes = (module, *evaluator.model.importers(module))
                         calls = calls_of(function, module, homes, evaluator)

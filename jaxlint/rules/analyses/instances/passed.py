@@ -140,7 +140,7 @@ def _held(receiver: Expr, caller: Function | None, home: Module, evaluator: Eval
     if caller is None:
         return plain(evaluator.static(Placed(receiver, home, "")))
     body = evaluator.calls.body_of(FunctionSymbol(home, caller)) or ()
-    if isinstance(receiver, Name) and any(p.name == receiver.id for p in caller.parameters):
+    if isinstance(receiver, Name) and caller.takes(receiver.id):
         if receiver.id in assigned_names(body):
             return UNKNOWN
         if receiver.id == caller.self_name and caller.owner is not None:

@@ -12,7 +12,7 @@ from jaxlint.infer.known.values import Container, is_classmethod, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.instances.methods import own_methods
-from jaxlint.symbols.outline import Function, Parameter
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Expr, Name, Subscript, last_name
 from jaxlint.syntax.statements import bound_names, walk
 
@@ -55,10 +55,10 @@ def _changed(cls: PytreeClass) -> Iterator[str]:
 
 def _added_to(cls: PytreeClass) -> Iterator[str]:
     """The names of what methods add to, and do nothing else with: `self.names += [name]` changes what all have, too."""
+    modules = {one.module.path: one.module for one in cls.mro}.values()
     for name, given in cls.assigned.items():
         adds = re.compile(rf"\.{re.escape(name)}\s*\+=")
-        texts = {one.module.path: one.module.source.text for one in cls.mro}
-        if not any(given) and sum(len(adds.findall(text)) for text in texts.values()) == len(given):
+        if not any(given) and sum(len(adds.findall(one.source.text)) for one in modules) == len(given):
             yield name
 
 
@@ -110,23 +110,21 @@ def _of_parameters(cls: PytreeClass, init: Function, changed: set[str], evaluato
     """The defaults that `__init__` keeps as they are."""
     kept = {a.value.id: a.attr for a in init.self_assignments if isinstance(a.value, Name) and a.attr in changed}
     for parameter in init.parameters:
-        attr = kept.get(parameter.name)
-        kind = None if attr is None else _default_kind(parameter, init, cls, evaluator)
-        if kind is not None and parameter.default is not None and not _is_bound(parameter.name, init, cls, evaluator):
+        attr, default = kept.get(parameter.name), parameter.default
+        if attr is None or default is None:
+            continue
+        kind = _kind(Placed(default, cls.module, init.scope), evaluator)
+        if kind is not None and not _is_bound(parameter.name, init, cls, evaluator):
             what = f"the default of `{parameter.name}` of `{cls.name}` is {_KINDS[kind]} that `self.{attr}` keeps"
-            yield Shared(parameter.default.at, what, "use `None`, and make one in `__init__`")
-
-
-def _default_kind(parameter: Parameter, init: Function, cls: PytreeClass, evaluator: Evaluator) -> str | None:
-    default = parameter.default
-    return None if default is None else _kind(Placed(default, cls.module, init.scope), evaluator)
+            yield Shared(default.at, what, "use `None`, and make one in `__init__`")
 
 
 def _kind(made: Placed, evaluator: Evaluator) -> str | None:
     """What changes in place that an expression makes."""
     value = plain(evaluator.static(made))
-    is_made = isinstance(value, Container) and not value.declared and value.kind in _KINDS
-    return value.kind if isinstance(value, Container) and is_made else None
+    if not isinstance(value, Container) or value.declared or value.kind not in _KINDS:
+        return None
+    return value.kind
 
 
 def _is_bound(name: str, init: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:

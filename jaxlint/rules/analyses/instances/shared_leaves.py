@@ -161,7 +161,7 @@ class _Source:
         if not isinstance(value, Name):
             return False
         declaration = self._code.function if self._function is None else self._function.declaration
-        is_parameter = declaration is not None and any(p.name == value.id for p in declaration.parameters)
+        is_parameter = declaration is not None and declaration.takes(value.id)
         if is_parameter or value.id not in self._bound:
             return is_parameter and not self._binds(value.id)
         both = {id(self._bound[value.id]), id(held)}

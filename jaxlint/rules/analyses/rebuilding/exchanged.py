@@ -16,8 +16,6 @@ from jaxlint.syntax.statements import Body, all_parts
 
 #: How code asks whether an instance has an attribute, or does without.
 _ASKING = ("hasattr(", "getattr(", "except AttributeError")
-
-
 #: Methods that show an instance to people: a default does no harm there.
 _SHOWING = frozenset({"__repr__", "__str__", "__format__"})
 #: The methods that make an instance or take it apart.
