@@ -49,7 +49,7 @@ from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_tree_at
 from jaxlint_mypy.signatures import Signatures, of_constructor, taking_any_keyword
 from jaxlint_mypy.stored import fingerprint
 from jaxlint_mypy.types_only import TypesOnly
-from jaxlint_mypy.untyped import TYPED_HERE
+from jaxlint_mypy.untyped import IN_MODULES, give_types, is_beside_untyped
 from jaxlint_mypy.values import ARRAYS
 
 _T = TypeVar("_T")
@@ -102,7 +102,7 @@ class Hooks:
 
     def config_data(self, ctx: ReportConfigContext) -> Any:
         """What results depend on besides the files."""
-        if ctx.id in TYPED_HERE:
+        if ctx.id in IN_MODULES:
             return jaxlint.__version__, "typed"
         if "site-packages" in ctx.path or is_known_package(ctx.id):
             return jaxlint.__version__  # nothing is reported there, and reading jax again takes its time
@@ -186,7 +186,9 @@ class Hooks:
         return isinstance(found.node, Var) and not fullname.startswith("typing.")
 
     def class_mro(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        """In the daemon: what depends on a class is to be looked at again when jaxlint's picture of it changes."""
+        """Types of functions beside the class; in the daemon, what depends on it may have to be looked at again."""
+        if is_beside_untyped(fullname):
+            return give_types
         if not self.front.is_daemon or is_known_package(fullname):
             return None
         return partial(self._on_class, self.classes.sign)

@@ -24,7 +24,7 @@ from jaxlint_mypy.classes import as_mypy_does
 from jaxlint_mypy.front import FrontEnd, describe
 from jaxlint_mypy.hooks import GENERATED, Hooks
 from jaxlint_mypy.internals import is_daemon, is_ignored, kept, looking_again, note
-from jaxlint_mypy.untyped import give_types
+from jaxlint_mypy.untyped import is_beside_untyped
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")
@@ -89,7 +89,6 @@ class JaxlintPlugin(Plugin):
         """A file is read: what was known of it may be out of date."""
         if self._hooks is not None:
             self._try("a file", lambda: None, self._hooks.forget)
-            self._try("a file", lambda: None, give_types, file)
         self._forget()
         self._unchecked.add(file.fullname)
         return []
@@ -140,8 +139,8 @@ class JaxlintPlugin(Plugin):
         return self._hook("a class", "class_decorator_2", fullname, as_mypy_does)
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        """In the daemon: what depends on a class is to be looked at again when jaxlint's picture of it changes."""
-        if not self._is_daemon and not self._failure:
+        """Types of functions beside the class; in the daemon, what depends on it may have to be looked at again."""
+        if not self._is_daemon and not self._failure and not is_beside_untyped(fullname):
             return None
         return self._hook("a class", "class_mro", fullname, lambda ctx: None)
 

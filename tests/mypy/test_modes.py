@@ -222,6 +222,34 @@ def test_untyped_bodies(tmp_path: Path) -> None:
     assert "use.py:9" in rows
 
 
+#: A flax whose functions have no annotations, as those of the real one, and that depends on another package.
+_UNTYPED_FLAX = {
+    "flax/__init__.py": "",
+    "flax/struct.py": """from packed import pack
+def field(pytree_node=True, **kwargs):
+    return pack(pytree_node)
+class PyTreeNode:
+    def __init_subclass__(cls, **kwargs):
+        pack(1)
+""",
+    "packed.py": "def pack(x: int) -> int:\n    return x\n",
+}
+
+
+def test_functions_of_flax_have_types_when_only_a_dependency_of_it_changed(tmp_path: Path) -> None:
+    """mypy then analyzes flax again without telling that it reads its files."""
+    for name, text in _UNTYPED_FLAX.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    use = "from flax import struct\nclass Node(struct.PyTreeNode):\n    n: int = struct.field(pytree_node=False)\n"
+    (tmp_path / "use.py").write_text(use)
+    (tmp_path / "mypy.ini").write_text(f"{CONFIG}disallow_untyped_calls = True\n")
+    assert "no-untyped-call" in mypy(tmp_path, "use.py", "--config-file=", "--disallow-untyped-calls")
+    assert mypy(tmp_path, "use.py") == "Success: no issues found in 1 source file\n"
+    (tmp_path / "packed.py").write_text("def pack(x: int, y: int = 0) -> int:\n    return x\n")
+    assert "no-untyped-call" not in mypy(tmp_path, "use.py")
+
+
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "project"
