@@ -58,6 +58,8 @@ class RunRecord(msgspec.Struct, array_like=True):
     others: dict[str, tuple[int, int]]
     #: The folders in which modules were looked for, with the digest of what could be one.
     folders: dict[str, bytes]
+    #: The folders of which it was asked whether a project begins there.
+    beginnings: dict[str, bool]
     findings: dict[str, list[Finding]]
     #: The digest of what was indexed of the project as a whole.
     project_index: bytes

@@ -33,7 +33,7 @@ from jaxlint.linter.result import Result, add_found
 from jaxlint.linter.runs import is_settled
 from jaxlint.project.files import discover, is_excluded, would_discover
 from jaxlint.project.index import ProjectIndex
-from jaxlint.project.modules import Module, Project, names_in, telling_names
+from jaxlint.project.modules import Module, Project
 from jaxlint.project.reached import Reached
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.report.drawing import Drawing
@@ -160,10 +160,8 @@ class Group:
 
     def is_same_on_disk(self) -> bool:
         """Whether the same files are in the folders that were looked into; notes the files that have changed."""
-        for folder, before in self._project.folders_seen().items():
-            unsaved = {os.path.basename(p) for p in self._texts.open if os.path.dirname(p) == folder}
-            if telling_names(names_in(folder) | unsaved) != telling_names(before):
-                return False
+        if not self._project.folders.are_same_on_disk(self._texts.open):
+            return False
         for path, before_stamp in self._stamps.items():
             if path not in self._texts.open and stamp(path) != before_stamp:
                 self.change(path)

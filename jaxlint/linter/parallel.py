@@ -152,10 +152,10 @@ class Workers:
             findings += found
             for _ in part:
                 advance()
-        for paths, folders, reached, errors in self._ask_all("read", repeat(None)):
+        for paths, listed, beginnings, reached, errors in self._ask_all("read", repeat(None)):
             failed += errors
             self._project.read_elsewhere |= paths
-            self._project.searched_elsewhere |= folders
+            self._project.folders.note_elsewhere(listed, beginnings)
             self._project.reached.add(reached)
         return findings, failed
 
@@ -437,10 +437,11 @@ class _Server:
             self._checker.evict()
         return findings
 
-    def read(self, _: None) -> tuple[set[str], set[str], dict[str, set[str]], list[str]]:
-        """The modules that were read, the folders that were looked into, which led to which, and what failed."""
+    def read(self, _: None) -> tuple[set[str], set[str], dict[str, bool], dict[str, set[str]], list[str]]:
+        """The modules that were read, the folders listed, where projects begin, what led to what, and what failed."""
         project = self._checker.project
-        return project.paths_read(), set(project.folders_searched()), project.reached.by, self._checker.errors
+        folders, errors = project.folders, self._checker.errors
+        return project.paths_read(), folders.listed(), folders.beginnings(), project.reached.by, errors
 
     def close(self) -> None:
         """Leave nothing behind that is not finished."""

@@ -20,7 +20,7 @@ from jaxlint.cache.digests import digest
 from jaxlint.cache.store import Cache, FileRecord, RunRecord
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Finding
-from jaxlint.project.modules import Module, Project, listing_digest
+from jaxlint.project.modules import Module, Project
 from jaxlint.project.reached import Reached
 from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Unreadable
@@ -85,8 +85,7 @@ class Run:
         """Whether the same modules are there as in an earlier run, and those outside of the project are unchanged."""
         if any(stamp(path) != before for path, before in previous.others.items()):
             return False
-        seen = self._project.folders_seen()
-        return all(listing_digest(path, seen.get(path)) == known for path, known in previous.folders.items())
+        return self._project.folders.are_as(previous.folders, previous.beginnings)
 
     def _look(self, module: Module, before: FileRecord | None, written: int) -> None:
         """See whether a file has changed since it was seen `before`."""
@@ -144,14 +143,16 @@ class Run:
             return
         self._files = {m.path: self._files.get(m.path) or self._record(m) for m in self._seen}
         others = {path: stamp(path) for path in self._project.paths_read() if path not in self._files}
-        folders = self._project.folders_searched()
+        folders, beginnings = self._project.folders.digests(), self._project.folders.beginnings()
         if previous is not None:
             others = previous.others | others
             folders = previous.folders | folders
+            beginnings = previous.beginnings | beginnings
         indexed = indexed or self.stored_index
         indexed = None if indexed is None else indexed.leading(self._leading(indexed))
         encoded = b"" if indexed is None else _encoded(indexed)
-        record = RunRecord(self._started, self._files, others, folders, {**self.known(), **found}, digest(encoded))
+        findings = {**self.known(), **found}
+        record = RunRecord(self._started, self._files, others, folders, beginnings, findings, digest(encoded))
         self._cache.keep_run(self._key, record, encoded)
         self._previous, self._has_read, self.stored_index = record, False, indexed
         self.changed, self.dirty = [], set()

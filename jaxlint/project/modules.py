@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from jaxlint.cache.digests import digest
-from jaxlint.project.files import SUFFIXES
+from jaxlint.project.folders import Folders
 from jaxlint.project.reached import Reached
 from jaxlint.symbols.facts import Facts, FactsStore
-from jaxlint.syntax.paths import INSTALLED, ROOT_MARKERS
+from jaxlint.syntax.paths import ROOT_MARKERS
 from jaxlint.syntax.source import Source, Unreadable
 
 if TYPE_CHECKING:
@@ -200,26 +200,6 @@ class Module:
         return self._edited.outline
 
 
-def listing_digest(folder: str, names: frozenset[str] | None = None) -> bytes:
-    """The digest of what in a folder could be a module, a package, or mark a project; `names` is what is there."""
-    telling = telling_names(names_in(folder) if names is None else names)
-    return digest("\0".join(sorted(telling)).encode("utf-8", "surrogateescape"))
-
-
-def telling_names(names: Iterable[str]) -> set[str]:
-    """What could be a module or a package, or marks where imports begin."""
-    endings = (*SUFFIXES, *INSTALLED)
-    return {n for n in names if n.endswith(endings) or n in ROOT_MARKERS or ("." not in n and n != "__pycache__")}
-
-
-def names_in(folder: str) -> frozenset[str]:
-    """What is there in a folder; nothing if it cannot be listed."""
-    try:
-        return frozenset(os.listdir(folder))
-    except OSError:
-        return frozenset()
-
-
 def _distance(root: str, start: str) -> tuple[bool, int]:
     """How far a folder is from another one. Those around it are nearer than all others."""
     shared = os.path.commonpath((root, start))
@@ -246,11 +226,9 @@ class Project:
         self.roots: tuple[str, ...] = tuple(dict.fromkeys(roots))
         self.site_packages = tuple(site_packages)
         self._texts = {} if texts is None else texts
-        self._unsaved: dict[str, set[str]] = {}
-        for path in self._texts:
-            self._unsaved.setdefault(os.path.dirname(path), set()).add(os.path.basename(path))
         self._modules: dict[str, Module] = {}
-        self._listings: dict[str, frozenset[str]] = {}
+        #: What is there in the folders that were looked into, here and in other processes.
+        self.folders = Folders(self._texts)
         self._packages: dict[str, tuple[str, str]] = {}
         self._roots_of: dict[str, tuple[str, ...]] = {}
         self._found: dict[tuple[tuple[str, ...], str], Module | None] = {}
@@ -258,8 +236,6 @@ class Project:
         self.store: FactsStore | None = None
         #: The paths of modules that other processes have read.
         self.read_elsewhere: set[str] = set()
-        #: The folders in which other processes have looked for modules.
-        self.searched_elsewhere: set[str] = set()
         #: Which modules were reached from which others.
         self.reached = Reached()
 
@@ -296,15 +272,11 @@ class Project:
         """
         project = Project(self.roots, self.site_packages, self._texts)
         project.store = self.store
-        project._listings = self._listings
+        project.folders.take(self.folders)
         project._modules = {path: module for path, module in self._modules.items() if path not in changed}
         project._found = {k: m for k, m in self._found.items() if m is None or m.path not in changed}
         project.reached = self.reached
         return project
-
-    def folders_seen(self) -> Mapping[str, frozenset[str]]:
-        """The folders that were looked into, and what was there."""
-        return self._listings
 
     def paths_read(self) -> set[str]:
         """The paths of the modules whose outlines were asked for, here or in other processes."""
@@ -315,11 +287,6 @@ class Project:
         """Let go of the outlines that can be had again."""
         for module in self._modules.values():
             module.forget_outline()
-
-    def folders_searched(self) -> dict[str, bytes]:
-        """The folders in which modules were looked for, here or in other processes, with their `listing_digest`."""
-        here = {folder: listing_digest(folder, names) for folder, names in self._listings.items()}
-        return {folder: listing_digest(folder) for folder in self.searched_elsewhere} | here
 
     def add_source(self, source: Source) -> Module:
         """The module of a text that need not be on disk."""
@@ -340,7 +307,7 @@ class Project:
 
     def _find_package(self, folder: str) -> tuple[str, str]:
         parts: list[str] = []
-        while "__init__.py" in self._listing(folder) or "__init__.pyi" in self._listing(folder):
+        while "__init__.py" in self.folders.names(folder) or "__init__.pyi" in self.folders.names(folder):
             parent, name = os.path.split(folder)
             if parent == folder or not name.isidentifier():
                 break  # nothing can import a folder of that name
@@ -355,7 +322,7 @@ class Project:
         """
         roots = self._own_roots(root)
         while folder not in (root, os.path.dirname(folder)):
-            if not self._listing(folder).isdisjoint(ROOT_MARKERS):
+            if not self.folders.names(folder).isdisjoint(ROOT_MARKERS):
                 return (*roots, folder)
             folder = os.path.dirname(folder)
         return roots
@@ -371,9 +338,9 @@ class Project:
         roots = [root]
         folder = root
         for _ in range(8):
-            names = self._listing(folder)
-            if not names.isdisjoint(ROOT_MARKERS) or any(name.endswith(INSTALLED) for name in names):
-                roots += [os.path.join(folder, name) for name in ("src", "lib") if name in names]
+            if self.folders.begins_project(folder):
+                inside = self.folders.names(folder)
+                roots += [os.path.join(folder, name) for name in ("src", "lib") if name in inside]
                 return tuple(dict.fromkeys(roots))
             parent = os.path.dirname(folder)
             if parent == folder:
@@ -381,12 +348,6 @@ class Project:
             folder = parent
             roots.append(folder)
         return (root,)
-
-    def _listing(self, folder: str) -> frozenset[str]:
-        names = self._listings.get(folder)
-        if names is None:
-            names = self._listings[folder] = names_in(folder) | self._unsaved.get(folder, frozenset())
-        return names
 
     # -- imports ----------------------------------------------------------------------------
 
@@ -413,7 +374,7 @@ class Project:
         or beside them nobody knows in which it runs, if both have the module.
         """
         top = parts[0]
-        holding = [root for root in self.roots if self._listing(root) & {top, f"{top}.py", f"{top}.pyi"}]
+        holding = [root for root in self.roots if self.folders.names(root) & {top, f"{top}.py", f"{top}.pyi"}]
         if len(holding) > 1 and importer.roots:
             distances = {root: _distance(root, importer.roots[0]) for root in holding}
             holding.sort(key=distances.__getitem__)
@@ -462,7 +423,7 @@ class Project:
     def _search(self, parts: list[str], roots: Iterable[str]) -> Module | None:
         namespace: Module | None = None
         for root in dict.fromkeys(roots):
-            if not (self._listing(root) & {parts[0], f"{parts[0]}.py", f"{parts[0]}.pyi"}):
+            if not (self.folders.names(root) & {parts[0], f"{parts[0]}.py", f"{parts[0]}.pyi"}):
                 continue
             module = self._descend(root, parts, None)
             if module is not None and (module.path in self._texts or os.path.isfile(module.path)):
@@ -472,7 +433,7 @@ class Project:
 
     def _descend(self, folder: str, parts: list[str], importer: Module | None) -> Module | None:
         for index, part in enumerate(parts):
-            names = self._listing(folder)
+            names = self.folders.names(folder)
             last = index == len(parts) - 1
             if last:
                 for suffix in (".py", ".pyi"):
@@ -482,7 +443,7 @@ class Project:
                 return None
             folder = os.path.join(folder, part)
         for init in ("__init__.py", "__init__.pyi"):
-            if init in self._listing(folder):
+            if init in self.folders.names(folder):
                 return self.add_file(os.path.join(folder, init))
         if not os.path.isdir(folder):
             return None
@@ -495,4 +456,4 @@ class Project:
         return module
 
     def _is_package(self, folder: str) -> bool:
-        return bool(self._listing(folder) & {"__init__.py", "__init__.pyi"})
+        return bool(self.folders.names(folder) & {"__init__.py", "__init__.pyi"})

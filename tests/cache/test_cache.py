@@ -83,6 +83,24 @@ def test_what_is_checked_again(project: Path, tmp_path: Path, monkeypatch: pytes
     assert ("more.py", 5, "JAX402") in found(project, cache)
 
 
+def test_what_comes_and_goes_above_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder above one that no file marks as a project, only such a file says anything."""
+    home, cache = tmp_path / "home", tmp_path / "cache"
+    home.mkdir()
+    program = write_project(home / "program")
+    (program / "setup.cfg").unlink()
+    checked = Counting(monkeypatch)
+    assert found(program, cache) == BOTH
+    assert len(checked.take()) == 4
+    (home / "downloads").mkdir()
+    (home / "state.py").touch()
+    assert found(program, cache) == BOTH
+    assert checked.take() == []
+    (home / "setup.cfg").touch()
+    assert found(program, cache) == BOTH
+    assert len(checked.take()) == 4
+
+
 def test_settings_and_files_are_kept_apart(project: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     assert found(project, cache) == BOTH
