@@ -14,7 +14,7 @@ from jaxlint.rules.analyses.fixes.factory import computing_once
 from jaxlint.rules.analyses.fixes.unflattening import past_constructor
 from jaxlint.rules.analyses.rebuilding.construction import leaf_uses, rebuilt_by
 from jaxlint.rules.analyses.rebuilding.leaf_traits import Conversion
-from jaxlint.rules.analyses.under_trace.traced import is_made_to_cross
+from jaxlint.rules.analyses.under_trace.traced import is_made_to_cross, is_seen_to_be_mapped
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Span
@@ -107,7 +107,8 @@ class ConversionInInit(BodyRule):
 
     If no transformation ever gets an instance, a conversion does no harm. Classes that are not seen to go into a
     transformation are reported with low confidence only, and so is `jnp.asarray`, which takes tracers, unless leaves
-    are seen to be replaced by None. A conversion that depends on a test of the value (`isinstance(x, jax.Array)`,
+    are seen to be replaced by None, and what gives a leaf another shape, unless instances are seen to be stacked or
+    mapped as well. A conversion that depends on a test of the value (`isinstance(x, jax.Array)`,
     `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
 
     ## References
@@ -142,7 +143,11 @@ def _confidence(use: Conversion, cls: PytreeClass, evaluator: Evaluator) -> Conf
         return Confidence.HIGH
     if use.needs == "array" or not is_made_to_cross(cls, evaluator):
         return Confidence.LOW
-    return Confidence.HIGH if use.needs == "value" else Confidence.MEDIUM
+    if use.needs == "value":
+        return Confidence.HIGH
+    traced = evaluator.traced
+    fails = is_seen_to_be_mapped(cls, evaluator) or traced.is_replaced(cls) or traced.is_emptied(cls)
+    return Confidence.MEDIUM if fails else Confidence.LOW
 
 
 def _problem(uses: list[Conversion], rebuilt: Rebuild, evaluator: Evaluator) -> Problem:

@@ -100,7 +100,7 @@ class ValidationInInit(BodyRule):
     ## When not to use it
 
     If no transformation ever gets an instance, a check does no harm. Two kinds are reported with low confidence only:
-    checks in classes that are not seen to go into a transformation, and checks of the shape in dataclasses that are not
+    checks in classes that are not seen to go into a transformation, and checks of the shape in classes that are not
     seen to be stacked or mapped (by `jax.vmap`, or to something without a shape). A check that depends on another test
     of the value (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not
     reported.
@@ -153,9 +153,7 @@ def _confidence(use: Check, rebuilt: Rebuild, evaluator: Evaluator) -> Confidenc
         return Confidence.LOW
     if _is_refused(use):
         return Confidence.HIGH
-    if rebuilt.cls.framework.unflatten is Unflatten.CUSTOM or is_seen_to_be_mapped(rebuilt.cls, evaluator):
-        return Confidence.MEDIUM
-    return Confidence.LOW
+    return Confidence.MEDIUM if is_seen_to_be_mapped(rebuilt.cls, evaluator) else Confidence.LOW
 
 
 def _problem(use: Check, leaves: list[str], rebuilt: Rebuild, confidence: Confidence, evaluator: Evaluator) -> Problem:

@@ -45,7 +45,7 @@ from jaxlint.syntax.statements import (
 )
 
 #: Methods that run before an instance is used.
-_PREPARING = ("init", "setup", "build", "load", "create", "compile", "prepare", "configure", "make", "register")
+_PREPARING = tuple("init setup build load restore create compile prepare configure make register".split())
 #: Operators, by which instances are put together before they are used (`2.0 * loss`).
 _COMPOSING = frozenset(
     f"__{prefix}{name}__"
@@ -120,6 +120,22 @@ def _may_only_apply(attr: str, inside: Mapping[str, Function], cls: PytreeClass,
     return True
 
 
+def _may_only_fold(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether methods may only fold an argument into an attribute: a key that is the first one still gives new ones."""
+    for function, path, body in reading(attr, inside, cls, evaluator):
+        every = list(all_parts(body))
+        calls = (p for p in every if isinstance(p, Call) and last_name(p.func) == "fold_in" and len(p.positional) == 2)
+        folded = [c for c in calls if dotted(c.positional[0]) == path and _takes_part(c.positional[1], function)]
+        if sum(dotted(part) == path for part in every) > len(folded):
+            return False
+    return True
+
+
+def _takes_part(expr: Expr, method: Function) -> bool:
+    """Whether an argument of a method stands in an expression."""
+    return any(isinstance(p, Name) and p.id != method.self_name and method.takes(p.id) for p in parts(expr))
+
+
 def _reads_other_items(
     attr: str,
     changed: Sequence[set[str] | None],
@@ -160,6 +176,10 @@ def _asks(test: Expr, op: str, method: Function) -> bool:
     return isinstance(test.left, Name) and method.takes(test.left.id)
 
 
+#: Ways to read an attribute in which it does not matter that it is the one of the first call.
+_HARMLESS = (_may_stand_in, _may_only_apply, _may_only_fold)
+
+
 def is_preparing(name: str) -> bool:
     """Whether a method is named as if it ran before an instance is used."""
     return name.strip("_").startswith(_PREPARING)
@@ -172,8 +192,8 @@ def changing_method(
 
     `self.attr = None` lets go of what is not needed any more, and what the traced methods return as it is changes
     nothing: `self.w, self.grid = self.train()`; neither does a move to a device, nor a change of items of which they
-    read none, nor anything where they read it in place of an argument only, nor what is only done before the compiled
-    method (the first of `inside`) is called, or in its place.
+    read none, nor anything where they read it in place of an argument only, or to fold one into a key, nor what is only
+    done before the compiled method (the first of `inside`) is called, or in its place.
     What they assign themselves before they read it is that of today; and what is only ever given the constant that the
     constructor gives it does not change.
     """
@@ -198,7 +218,7 @@ def changing_method(
                     or only_prepares(function, compiled, cls, evaluator)
                     or run_apart(function, compiled, cls, evaluator)
                 ):
-                    same = _may_stand_in(attr, inside, cls, evaluator) or _may_only_apply(attr, inside, cls, evaluator)
+                    same = any(is_same(attr, inside, cls, evaluator) for is_same in _HARMLESS)
                     renewed = any(_sets_first(attr, one, cls, evaluator) for one in inside.values())
                     return None if same or renewed or is_constant(attr, cls, evaluator) else function
     return None
