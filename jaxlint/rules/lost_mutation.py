@@ -275,15 +275,17 @@ def _unused(found: list[tuple[Mutation, Slot]], body: Body) -> Iterator[tuple[Mu
     """The changes that the function neither makes use of nor hands on.
 
     An object that loses one of its changes is a state: to read what another one has updated does not save that. What
-    one call changes is lost together, or not at all.
+    one call changes is lost together, or not at all, and so are items that one function makes of the old ones: all of
+    them are prepared.
     """
     changed = [Changed(slot, mutation.at, body) for mutation, slot in found]
     unused = [
         not (c.is_handed_on() if mutation.purpose.lasts else c.is_read())
         for c, (mutation, _) in zip(changed, found, strict=True)
     ]
-    used = {id(m.at) for lost, (m, _) in zip(unused, found, strict=True) if not lost}
-    unused = [id(m.at) not in used for m, _ in found]
+    makers = _makers(body)
+    used = {makers.get(id(m.at), id(m.at)) for lost, (m, _) in zip(unused, found, strict=True) if not lost}
+    unused = [makers.get(id(m.at), id(m.at)) not in used for m, _ in found]
     states = {slot.root for lost, (m, slot) in zip(unused, found, strict=True) if lost and m.of_attribute}
     reported: set[int] = set()
     for lost, c, one in zip(unused, changed, found, strict=True):
@@ -292,6 +294,18 @@ def _unused(found: list[tuple[Mutation, Slot]], body: Body) -> Iterator[tuple[Mu
         if id(mutation.at) not in reported and (lost or is_update):
             reported.add(id(mutation.at))
             yield one
+
+
+def _makers(body: Body) -> dict[int, tuple[str, str]]:
+    """The container whose item gets what a function makes of the old one, and that function, for each such change."""
+    makers: dict[int, tuple[str, str]] = {}
+    for statement in walk(body):
+        match statement:
+            case Assign(value=Call(func=func, args=args)):
+                for at, slot in changed_by(statement):
+                    if slot.path[-1:] and slot.path[-1].startswith("[") and slot in (slot_of(a.value) for a in args):
+                        makers[id(at)] = (slot.root, dotted(func) or "")
+    return makers
 
 
 def _is_looked_for(mutation: Mutation, slot: Slot, function: Function, code: CodeRead, evaluator: Evaluator) -> bool:

@@ -54,6 +54,8 @@ _COMPOSING = frozenset(
 )
 #: Calls that throw compiled programs away.
 FORGETTING = frozenset({"clear_cache", "_clear_cache", "clear_caches", "clear_backends"})
+#: A string in which nothing is read, unlike one that formats.
+_LITERAL = re.compile(r"""(?<!\w)(?:"[^"\\]*"|'[^'\\]*')""")
 #: Calls that put an array elsewhere: on another device, or into another library.
 _MOVING = frozenset({"device_put", "asarray", "ascontiguousarray"})
 
@@ -319,7 +321,9 @@ def is_own_alone(attr: str, method: Function, cls: PytreeClass) -> bool:
     for module in {ancestor.module.path: ancestor.module for ancestor in cls.mro}.values():
         rows = [f.body_rows for f in inside]
         for row, line in enumerate(module.source.text.split("\n"), 1):
-            if used.search(line.partition("#")[0]) and not any(first <= row <= last for first, last in rows):
+            if used.search(_LITERAL.sub("", line).partition("#")[0]) and not any(
+                first <= row <= last for first, last in rows
+            ):
                 return False
     return True
 
