@@ -274,6 +274,8 @@ def is_constructor_known(cls: PytreeClass) -> bool:
     """Whether calling the class certainly calls the constructor that is seen, with what the call gives it."""
     if not cls.bases_known or cls.unknown_decorator or is_stub(cls.module) or cls.symbol.declaration.conditional_body:
         return False
+    if cls.base_constructs:  # an Enum is called to look a member up, whatever constructor it has
+        return False
     if any("__new__" in c.symbol.declaration.methods or is_stub(c.module) for c in cls.mro) and not is_train_state(cls):
         return False
     if any("__init_subclass__" in c.symbol.declaration.methods for c in cls.mro[1:]):

@@ -249,7 +249,17 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
     own = positional[1:] if "classmethod" in decorators else positional if "staticmethod" in decorators else []
     if len(own) != 2:
         return None
-    if (own[0] in _CHILDREN and own[1] in _AUX) or _unpacks_leaves(own[0], cls, method, evaluator):
+    unpacked = _unpacks_leaves(own[0], cls, method, evaluator)
+    if unpacked is not None and own[0] in _AUX and own[1] in _CHILDREN:
+        return _problem(
+            cls,
+            place_of(unpacked.at),
+            f"`tree_unflatten` of `{cls.name}` takes the children out of `{own[0]}`, and jax passes them as `{own[1]}`:"
+            f" the first transformation fails (ValueError); unpack `{own[1]}`",
+            f"unpack `{own[1]}`",
+            Proposal("Unpack the children", Applicability.UNSAFE, (Rewrite(unpacked.at, own[1]),)),
+        )
+    if (own[0] in _CHILDREN and own[1] in _AUX) or unpacked is not None:
         return _problem(
             cls,
             method,
@@ -261,13 +271,14 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
     return None
 
 
-def _unpacks_leaves(name: str, cls: PytreeClass, method: Function, evaluator: Evaluator) -> bool:
-    """Whether a parameter is unpacked into variables that are named like the children, each of them."""
+def _unpacks_leaves(name: str, cls: PytreeClass, method: Function, evaluator: Evaluator) -> Name | None:
+    """Where a parameter is unpacked into variables that are named like the children, each of them."""
     for statement in evaluator.calls.body_of(FunctionSymbol(cls.module, method)) or ():
         match statement:
-            case Assign(targets=(Display() as target,), value=Name(id=unpacked)) if unpacked == name:
-                return bool(cls.explicit_leaves) and set(target_names(target)) == set(cls.explicit_leaves or ())
-    return False
+            case Assign(targets=(Display() as target,), value=Name() as unpacked) if unpacked.id == name:
+                named = bool(cls.explicit_leaves) and set(target_names(target)) == set(cls.explicit_leaves or ())
+                return unpacked if named else None
+    return None
 
 
 @proposing

@@ -194,10 +194,10 @@ def _in_steps(call: Call, name: str, once: Mapping[str, Expr]) -> Iterator[Call]
     What has another name in between, or is an item of what a call gives, is looked up.
     """
     for operand in (call.func.value if isinstance(call.func, Attribute) else None, *call.positional[:1]):
-        made = None if operand is None or dotted(operand) == name else looked_up(operand, once)
+        made = bound = None if operand is None or dotted(operand) == name else looked_up(operand, once)
         while isinstance(made, Subscript):
             made = made.value
-        others = {one: value for one, value in once.items() if value is not made}  # a turn may go round
+        others = {one: value for one, value in once.items() if value is not bound}  # a turn may go round
         steps = list(_in_steps(made, name, others)) if isinstance(made, Call) else []
         if steps and operand is not None:
             yield from steps

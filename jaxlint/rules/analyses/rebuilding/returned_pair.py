@@ -68,7 +68,7 @@ def flaw_of_pair(first: Routine, second: Routine | None, cls: PytreeClass, evalu
         fix = Proposal("Return the children first", Applicability.SAFE, swapped)
         return Flaw(given, what, advice, "return `(self.x,), aux_data`", fix)
     bare = looked_up(given, bound)
-    if _is_bare(bare, first.parameters[0], cls, evaluator):
+    if _is_bare(bare, first.parameters[0], cls, evaluator) and not _takes_elements(second, cls):
         what = "returns an attribute for its children, which are to be a tuple: its elements become the leaves"
         return Flaw(bare, what, "put a comma behind it", "return `(self.x,), aux_data`", _with_comma(bare, second))
     return None
@@ -104,6 +104,19 @@ def _passed_whole(second: Routine) -> Iterator[Name]:
     for value in (argument.value for call in calls for argument in call.args if not argument.star):
         if isinstance(value, Name) and value.id == second.parameters[-1]:
             yield value
+
+
+def _takes_elements(second: Routine | None, cls: PytreeClass) -> bool:
+    """Whether the elements are meant: each is a parameter of its own where instances are put together."""
+    if second is None:
+        return False
+    parameters = cls.constructor() or ()
+    required = [p for p in parameters if p.kind == "positional" and p.default is None]
+    for call in (part for part in all_parts(second.body) if isinstance(part, Call)):
+        spread = any(a.star == "*" and dotted(a.value) == second.parameters[-1] for a in call.args)
+        if spread and (len(required) > len(call.args) or any(p.kind == "*" for p in parameters)):
+            return True
+    return False
 
 
 def _is_bare(expr: Expr, own: str, cls: PytreeClass, evaluator: Evaluator) -> bool:
