@@ -81,7 +81,7 @@ class CachedProperty(ClassRule):
 
     A property of an equinox module that is asked for inside of `jax.jit` only is cached at the instance that was made
     there, and costs nothing; the finding is information of low confidence, and only shown when that is asked for. So it
-    is of an nnx module if the value is certainly no array.
+    is of an nnx module if the value is certainly no array; where nothing is known of it, the confidence is medium.
 
     ## References
 
@@ -126,7 +126,9 @@ def _confidence(function: Function, cls: PytreeClass, caching: Caching, evaluato
     if not caching.harms_by_arrays:
         return None
     value = plain(evaluator.calls.returned(FunctionValue(FunctionSymbol(cls.module, function))))
-    return None if isinstance(value, (Array, UnknownValue)) else Confidence.LOW
+    if isinstance(value, UnknownValue):
+        return Confidence.MEDIUM
+    return None if isinstance(value, Array) else Confidence.LOW
 
 
 def _caching(function: Function, cls: PytreeClass, evaluator: Evaluator) -> Expr | None:

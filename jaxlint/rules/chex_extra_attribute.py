@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.finding import Confidence
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, Event
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.rebuilding.frozen import in_construction
-from jaxlint.rules.analyses.under_trace.traced import stays_outside
+from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross, stays_outside
 from jaxlint.rules.base import EventRule, Problem
 
 _SETTING = frozenset({"assign", "augment", "unpack", "loop", "with", "setattr"})
@@ -38,11 +39,13 @@ class ChexExtraAttribute(EventRule):
 
     ```python
     import chex
+    import jax
 
     @chex.dataclass
     class State:
         params: chex.Array
 
+    @jax.jit
     def update(state: State, params: chex.Array) -> State:
         state.parms = params
         return state
@@ -52,11 +55,13 @@ class ChexExtraAttribute(EventRule):
 
     ```python
     import chex
+    import jax
 
     @chex.dataclass
     class State:
         params: chex.Array
 
+    @jax.jit
     def update(state: State, params: chex.Array) -> State:
         state.params = params
         return state
@@ -73,7 +78,8 @@ class ChexExtraAttribute(EventRule):
     ## When not to use it
 
     There is no reason to turn it off: declare the field, or keep the value elsewhere. Classes that hold a function or
-    only settings, and that are not seen to go into a transformation, are not reported.
+    only settings, and that are not seen to go into a transformation, are not reported, and other classes that are not
+    seen to go into one with low confidence only.
 
     ## References
 
@@ -109,6 +115,7 @@ class ChexExtraAttribute(EventRule):
         if any(_knows(one, attr) or stays_outside(one, evaluator) for one in family):
             return
         way_out = f"declare `{attr}`, or keep it elsewhere"
+        crosses = any(is_seen_to_cross(one, evaluator) for one in family)
         yield Problem(
             at=event.at,
             message=(
@@ -117,6 +124,7 @@ class ChexExtraAttribute(EventRule):
             ),
             reason="chex flattens the `__dict__` of an instance, and rebuilds it of the fields",
             help=way_out,
+            confidence=Confidence.HIGH if crosses else Confidence.LOW,
         )
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import msgspec
 
+from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.instantiated import is_left_to_subclasses
+from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Definition, Function, Parameter
 
@@ -47,11 +49,16 @@ class CustomInit(ClassRule):
     class Affine:
         def __init__(self, size: int) -> None:
             self.weight = jnp.ones(size)
+
+    @jax.jit
+    def double(affine: Affine) -> Affine:
+        return jax.tree.map(lambda leaf: 2 * leaf, affine)
     ```
 
     ## Use instead
 
     ```python
+    from dataclasses import dataclass
 
     import jax
     import jax.numpy as jnp
@@ -79,7 +86,8 @@ class CustomInit(ClassRule):
 
     ## When not to use it
 
-    If the instances never meet a transformation; but then the class needs no registration.
+    If the instances never meet a transformation; but then the class needs no registration. Classes that are not seen
+    to go into one are reported with low confidence only, unless no instance can be made at all.
 
     ## References
 
@@ -105,10 +113,13 @@ class CustomInit(ClassRule):
         parameters = {p.name: p for p in init.parameters[1:] if p.kind in ("positional", "keyword")}
         missing = [name for name in given.names if name not in parameters]
         needless = [p for p in parameters.values() if p.default is None and p.name not in given.names]
+        fails = is_mapping or is_seen_to_cross(cls, evaluator)
+        confidence = Confidence.HIGH if fails else Confidence.LOW
         if missing and rebuilt and not any(p.kind == "**" for p in init.parameters):
-            yield _problem(cls, init, None, f"has no parameter for field `{missing[0]}`", given)
+            yield _problem(cls, init, None, f"has no parameter for field `{missing[0]}`", given, confidence)
         elif needless and given.complete:
-            yield _problem(cls, init, needless[0], f"requires `{needless[0].name}`, which is no field", given)
+            what = f"requires `{needless[0].name}`, which is no field"
+            yield _problem(cls, init, needless[0], what, given, confidence)
 
 
 class _Given(msgspec.Struct, frozen=True):
@@ -156,7 +167,9 @@ def _given(cls: PytreeClass) -> _Given | None:
     return _Given(tuple(f.name for f in fields), known)
 
 
-def _problem(cls: PytreeClass, init: Function, parameter: Parameter | None, what: str, given: _Given) -> Problem:
+def _problem(
+    cls: PytreeClass, init: Function, parameter: Parameter | None, what: str, given: _Given, confidence: Confidence
+) -> Problem:
     declaration = cls.symbol.declaration
     arguments = [f"{name}=..." for name in given.names[:_MAX_SHOWN]]
     arguments += ["..."] if len(given.names) > _MAX_SHOWN else []
@@ -175,5 +188,6 @@ def _problem(cls: PytreeClass, init: Function, parameter: Parameter | None, what
             if cls.framework.mapping_option
             else "an instance that a transformation has taken apart is put together with the fields as keywords"
         ),
+        confidence=confidence,
         help="keep the generated `__init__`, and write a classmethod that computes the fields and returns `cls(...)`",
     )

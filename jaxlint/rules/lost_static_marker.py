@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import Array, options, plain
+from jaxlint.infer.known.values import UNKNOWN, Array, Instance, Scalar, options, plain
 from jaxlint.pytrees.framework import Role, Subclasses
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.analyses.fixes.roles import make_static
@@ -84,9 +84,9 @@ class LostStaticMarker(ClassRule):
     ## When not to use it
 
     A field that becomes an array in the subclass is meant to become a leaf, and so is one that says so
-    (`pytree_node=True`); neither is reported. A lost marker of a class without arrays that is not seen to go into a
-    transformation is reported with low confidence. A default without an
-    annotation is reported where instances of the class are made by the constructor of its dataclass.
+    (`pytree_node=True`); neither is reported. A lost marker of a class that is not seen to go into a transformation is
+    reported with low confidence, unless it has arrays and the field holds what JAX refuses, or an `int`. A default
+    without an annotation is reported where instances of the class are made by the constructor of its dataclass.
 
     ## References
 
@@ -111,8 +111,8 @@ class LostStaticMarker(ClassRule):
                 if base is None or before is None or before.role is not Role.STATIC:
                     continue
                 if not _is_meant(field, cls, evaluator):
-                    meets = is_seen_to_cross(cls, evaluator) or _has_arrays(cls, evaluator)
-                    confidence = Confidence.HIGH if meets else Confidence.LOW
+                    fails = _has_arrays(cls, evaluator) and _may_fail(field, cls, evaluator)
+                    confidence = Confidence.HIGH if fails or is_seen_to_cross(cls, evaluator) else Confidence.LOW
                     yield _lost(cls, field, base, confidence, evaluator)
         if not cls.symbol.declaration.conditional_body and _is_constructed(cls):
             for assignment in cls.symbol.declaration.assignments:
@@ -126,6 +126,14 @@ def _is_meant(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     if field.call is not None and not _MARKERS.isdisjoint(field.call.keywords):
         return True
     return is_array_field(field, cls, evaluator)
+
+
+def _may_fail(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the annotation says that jax refuses the values of the field, or that Python may need what they are."""
+    value = UNKNOWN if field.annotation is None else plain(evaluator.annotations.read(field.annotation, cls))
+    if isinstance(value, Instance):
+        return not value.cls.is_pytree and value.cls.bases_known
+    return isinstance(value, Scalar) and value.kind in ("str", "bytes", "int", "bool")
 
 
 def _has_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:

@@ -8,13 +8,14 @@ from msgspec import structs
 
 from jaxlint.cst.changes import EditField, Proposal, Remove, Rewrite
 from jaxlint.cst.failing import proposing
-from jaxlint.finding import Applicability, Severity
+from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, Container, Instance, Scalar, Value, plain
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.fixes.roles import mark
+from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import FieldDeclaration
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, same
@@ -90,8 +91,9 @@ class MalformedField(ClassRule):
     ## When not to use it
 
     A comma is reported only if the annotation is no tuple, and a factory only if no function of the module returns an
-    instance that it gives a value for the field. If a field is declared twice on purpose, leave the first declaration
-    out.
+    instance that it gives a value for the field. A call that makes an array may show what the type is where that
+    belongs, and a marker there does no harm where instances stay out of transformations: both have low confidence. If
+    a field is declared twice on purpose, leave the first declaration out.
 
     ## References
 
@@ -155,25 +157,26 @@ class _Declaration:
         function = self._function(annotation.func) if isinstance(annotation, Call) else None
         if isinstance(annotation, Call) and function is not None and _marks_static(annotation, function):
             written = f"{dotted(annotation.func) or function}({'...' if annotation.args else ''})"
-            yield self._problem(
+            problem = self._problem(
                 annotation,
                 f"has `{written}` where its type belongs, which has no effect: the field is not static; write"
                 f" `{self.declared.name}: T = {written}`",
                 f"write `{self.declared.name}: T = {written}`, with the type of the field for `T`",
             )
+            crosses = is_seen_to_cross(self.cls, self.evaluator)
+            yield problem if crosses else structs.replace(problem, confidence=Confidence.LOW)
             return
         if isinstance(annotation, Call) and function is not None and _says_nothing(annotation, function):
             return
-        if isinstance(annotation, Call):
-            is_value = function is not None or isinstance(self._value(annotation), Array)
-        else:
-            is_value = isinstance(annotation, Constant) and annotation.kind in _NUMBERS
-        if is_value:
-            yield self._problem(
+        shows = function is None and isinstance(annotation, Call) and isinstance(self._value(annotation), Array)
+        is_number = isinstance(annotation, Constant) and annotation.kind in _NUMBERS
+        if shows or is_number or function is not None:
+            problem = self._problem(
                 annotation,
                 "has a value where its type belongs, and no default; write `=` before the value",
                 f"write `{self.declared.name}: ... = ...`",
             )
+            yield structs.replace(problem, confidence=Confidence.LOW) if shows else problem
 
     def _comma(self, value: Expr | None) -> Iterator[Problem]:
         """`x: float = 0.1,`."""

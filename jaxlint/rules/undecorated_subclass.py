@@ -95,7 +95,7 @@ class UndecoratedSubclass(ClassRule):
     `Base` or `Mixin`), or that are only inherited from, or that something else may register: an `__init_subclass__`, a
     metaclass, an unknown decorator or base class, a call in a loop or in a function. A subclass that is never given to
     JAX can do without the decorator. So if the base class need not hold arrays, the confidence is low, unless an
-    instance is seen to go into a transformation or most other subclasses are registered.
+    instance is seen to go into a transformation, or medium if most other subclasses are registered.
 
     ## References
 
@@ -198,7 +198,7 @@ def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is
         or not _is_exception(cls, evaluator)
     ):
         return Confidence.LOW
-    return Confidence.HIGH if is_used else Confidence.MEDIUM
+    return Confidence.HIGH if is_used and is_meant else Confidence.MEDIUM
 
 
 def _is_for_others(cls: PytreeClass) -> bool:
