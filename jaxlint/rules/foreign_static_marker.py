@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import UNKNOWN, Instance, Scalar, UnknownValue, Value, plain, without_none
+from jaxlint.infer.known.values import (
+    UNKNOWN,
+    Array,
+    Instance,
+    Scalar,
+    UnknownValue,
+    Value,
+    options,
+    plain,
+    without_none,
+)
 from jaxlint.pytrees.framework import Role, Unflatten
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.pytrees.markers import Marker, static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fixes.roles import drop_marker, move_to_meta, remark
 from jaxlint.rules.analyses.instances.registering import may_be_overtaken
+from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.rules.static_array_field import holds_array
 from jaxlint.syntax.expressions import Call, Span
@@ -80,7 +92,8 @@ class ForeignStaticMarker(ClassRule):
 
     ## When not to use it
 
-    If the metadata `static` or `pytree_node` means something else in the project.
+    If the metadata `static` or `pytree_node` means something else in the project. In classes that are not seen to go
+    into a transformation, what JAX takes for data has low confidence (an `int` not, where there are arrays beside it).
 
     ## References
 
@@ -123,12 +136,17 @@ def _annotated_value(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Va
     return plain(without_none(plain(value)))
 
 
-def leaf_consequence(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str:
-    """What the values of a field are that is data though it is meant to be static."""
+def _value_of(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Value:
+    """What the annotation of a field says that it holds, or else its default."""
     value = _annotated_value(field, cls, evaluator)
     if isinstance(value, UnknownValue) and field.default is not None:
-        value = plain(evaluator.static(field.default))
-    match value:
+        return plain(evaluator.static(field.default))
+    return value
+
+
+def leaf_consequence(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str:
+    """What the values of a field are that is data though it is meant to be static."""
+    match _value_of(field, cls, evaluator):
         case Scalar(kind="str" | "bytes" as kind):
             return f"a leaf that jax.jit refuses (TypeError: {kind} is no JAX type)"
         case Scalar(kind="float" | "complex"):
@@ -138,6 +156,31 @@ def leaf_consequence(field: Field, cls: PytreeClass, evaluator: Evaluator) -> st
         case Instance(cls=held) if held.registered:
             return "data, and jax.jit traces its leaves"
     return "data, which jax.jit traces or, if it is no array, refuses (TypeError)"
+
+
+def data_confidence(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Confidence:
+    """How sure it is that a field does harm that is data though it is meant to be static.
+
+    That is so where instances are seen to go into a transformation, and where they have arrays, and JAX refuses what
+    the field holds, or Python may need to know it.
+    """
+    fails = _has_arrays(cls, evaluator) and _may_fail(field, cls, evaluator)
+    return Confidence.HIGH if fails or is_seen_to_cross(cls, evaluator) else Confidence.LOW
+
+
+def _may_fail(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether jax refuses the values of the field, or Python may need what they are."""
+    value = _value_of(field, cls, evaluator)
+    if isinstance(value, Instance):
+        return not value.cls.is_pytree and value.cls.bases_known
+    return isinstance(value, Scalar) and value.kind in ("str", "bytes", "int", "bool")
+
+
+def _has_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether some leaf may hold an array: the class is made for transformations."""
+    annotated = [leaf.annotation for leaf in cls.leaves or () if leaf.annotation is not None]
+    held = [one for annotation in annotated for one in options(plain(evaluator.annotations.read(annotation, cls)))]
+    return any(isinstance(plain(one), Array) for one in held)
 
 
 def _problem(cls: PytreeClass, field: Field, marker: Marker, evaluator: Evaluator) -> Problem:
@@ -167,7 +210,9 @@ def _problem(cls: PytreeClass, field: Field, marker: Marker, evaluator: Evaluato
         advice = "drop the marker, as arrays belong among the leaves"
         fix = drop_marker(field, cls.module, evaluator.model)
     message = f"{start}: {name} is {consequence}; {advice}"
-    return Problem(at=_place(cls, field, marker), message=message, reason=reason, help=advice, fix=fix)
+    confidence = data_confidence(field, cls, evaluator)
+    at = _place(cls, field, marker)
+    return Problem(at=at, message=message, reason=reason, help=advice, confidence=confidence, fix=fix)
 
 
 def _place(cls: PytreeClass, field: Field, marker: Marker) -> object:

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import UNKNOWN, Array, Instance, Scalar, options, plain
 from jaxlint.pytrees.framework import Role, Subclasses
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.analyses.fixes.roles import make_static
-from jaxlint.rules.analyses.under_trace.traced import is_array_field, is_seen_to_cross
+from jaxlint.rules.analyses.under_trace.traced import is_array_field
 from jaxlint.rules.base import ClassRule, Problem
-from jaxlint.rules.foreign_static_marker import leaf_consequence
+from jaxlint.rules.foreign_static_marker import data_confidence, leaf_consequence
 from jaxlint.symbols.outline import ClassAssignment
 from jaxlint.syntax.expressions import Lambda
 
@@ -111,9 +110,7 @@ class LostStaticMarker(ClassRule):
                 if base is None or before is None or before.role is not Role.STATIC:
                     continue
                 if not _is_meant(field, cls, evaluator):
-                    fails = _has_arrays(cls, evaluator) and _may_fail(field, cls, evaluator)
-                    confidence = Confidence.HIGH if fails or is_seen_to_cross(cls, evaluator) else Confidence.LOW
-                    yield _lost(cls, field, base, confidence, evaluator)
+                    yield _lost(cls, field, base, data_confidence(field, cls, evaluator), evaluator)
         if not cls.symbol.declaration.conditional_body and _is_constructed(cls):
             for assignment in cls.symbol.declaration.assignments:
                 overridden = _overridden(cls, assignment)
@@ -126,21 +123,6 @@ def _is_meant(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     if field.call is not None and not _MARKERS.isdisjoint(field.call.keywords):
         return True
     return is_array_field(field, cls, evaluator)
-
-
-def _may_fail(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether the annotation says that jax refuses the values of the field, or that Python may need what they are."""
-    value = UNKNOWN if field.annotation is None else plain(evaluator.annotations.read(field.annotation, cls))
-    if isinstance(value, Instance):
-        return not value.cls.is_pytree and value.cls.bases_known
-    return isinstance(value, Scalar) and value.kind in ("str", "bytes", "int", "bool")
-
-
-def _has_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether some leaf may hold an array: the class is made for transformations."""
-    annotated = [leaf.annotation for leaf in cls.leaves or () if leaf.annotation is not None]
-    held = [one for annotation in annotated for one in options(plain(evaluator.annotations.read(annotation, cls)))]
-    return any(isinstance(plain(one), Array) for one in held)
 
 
 def _is_constructed(cls: PytreeClass) -> bool:

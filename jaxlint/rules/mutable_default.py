@@ -71,7 +71,8 @@ class MutableDefault(ClassRule):
     simple_pytree, penzai and nnx (with their dataclass decorators). A `NamedTuple` accepts the default and shares
     it between all instances; lists, dicts and sets are reported there too, with medium confidence if the module
     changes in place what an attribute of that name holds, else with low confidence.
-    `np.float32(0)`, tuples and frozen instances can be hashed and are no findings.
+    `np.float32(0)`, tuples and frozen instances can be hashed and are no findings. Where only Python 3.10 is targeted,
+    which accepts them, arrays of jax are reported with low confidence: they do not change.
 
     ## Fix safety
 
@@ -167,6 +168,7 @@ def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str], advice
         reason="Python 3.10 evaluates the default once and hands the same object to every instance",
         help=advice,
         fix=fix,
+        confidence=Confidence.LOW if is_constant else None,  # an array of jax does not change
         severity=Severity.WARNING,
     )
 
