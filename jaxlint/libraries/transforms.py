@@ -58,6 +58,8 @@ class Transform(msgspec.Struct, frozen=True):
     filters: bool = False
     #: Whether it takes `static_argnums` and `static_argnames`.
     takes_static: bool = False
+    #: The option that numbers static arguments; another one raises TypeError before anything is called.
+    static_argnums: str = "static_argnums"
     #: Whether `jdc.Static[...]` annotations of parameters count.
     reads_static_annotations: bool = False
     #: The options that may be given by position, after the functions.
@@ -91,7 +93,7 @@ def _declare(*transforms: Transform) -> Mapping[str, Transform]:
 
 TRANSFORMS: Mapping[str, Transform] = _declare(
     Transform("jax.jit", Kind.JIT, takes_static=True),
-    Transform("jax.pmap", Kind.JIT, takes_static=True),
+    Transform("jax.pmap", Kind.JIT, takes_static=True, static_argnums="static_broadcasted_argnums"),
     Transform("jax.experimental.pjit.pjit", Kind.JIT, takes_static=True),
     Transform("jax.vmap", Kind.MAP, options=_AXES),
     Transform("jax.shard_map", Kind.MAP, _FUNCTION, options=_SPECS),

@@ -175,8 +175,9 @@ def _is_told_there(declared: Parameter, function: Function, event: Cross, evalua
     """Whether the declaration of a parameter tells what it is: there it is reported, or nothing is known.
 
     Where the body does not bear out what a parameter is annotated with, an instance that is made and given to it does.
+    What has a default need not be given, and no transformation sees a default.
     """
-    if declared.annotation is None or not _shows_body(function, event, evaluator):
+    if declared.annotation is None or declared.default is not None or not _shows_body(function, event, evaluator):
         return False
     module = event.module or event.place.module
     value = evaluator.parameter(function, declared.name, module)
@@ -201,9 +202,10 @@ def _declared(event: Transformed, function: Function, module: Module, evaluator:
     around = (*evaluator.calls.transformed.decorating(function, module), event.applied)
     if event.applied.is_decorator and event.applied != next(iter(_refusing(around)), None):
         return  # the first one is reported
-    rebuilt = rebuilt_parameters(function, [a for a in around if a.transform.rebuilds])
-    for parameter in function.parameters if not event.applied.transform.runs else ():
-        if parameter.name in rebuilt and parameter.annotation is not None and parameter.name != function.self_name:
+    rebuilt = rebuilt_parameters(function, [a for a in around if a.refuses_non_arrays])
+    annotated = [p for p in function.parameters if p.annotation is not None and p.default is None]
+    for parameter in annotated if not event.applied.transform.runs else ():
+        if parameter.name in rebuilt and parameter.name != function.self_name:
             value = evaluator.parameter(function, parameter.name, module)
             cls = refused_class(value, evaluator.model)
             if cls is not None and _is_used_as(cls, value, parameter.name, function, module, evaluator):

@@ -183,15 +183,19 @@ class TracedClasses:
     def _through(
         self, function: Function, module: Module, applied: tuple[Applied, ...]
     ) -> Iterator[tuple[Value, TracedBy]]:
-        """What goes into a transformed function, and what comes out of it, by its annotations and `return`s."""
+        """What goes into a transformed function, and what comes out of it, by its annotations and `return`s.
+
+        No transformation sees the default of what it is not given.
+        """
         refusing = tuple(a for a in applied if a.refuses_non_arrays)
+        given = {p.name for p in function.parameters if p.default is None}
         values: list[tuple[Value, Applied]] = []
         if refusing:
-            for name in sorted(rebuilt_parameters(function, refusing)):
+            for name in sorted(rebuilt_parameters(function, refusing) & given):
                 values.append((self.evaluator.own_parameter(function, name, module), refusing[0]))
         for one in applied:
             if one.mapped is not None:
-                for name in sorted(one.mapped_parameters(function)):
+                for name in sorted(one.mapped_parameters(function) & given):
                     values.append((self.evaluator.own_parameter(function, name, module), one))
         returning = next((a for a in applied if a.refuses_results), None)
         if returning is not None:

@@ -155,10 +155,11 @@ class TransformedFunctions:
         def numbers(name: str, default: tuple[int, ...] = ()) -> tuple[int, ...] | None:
             if name not in given:
                 return default if complete else None
-            if name == "static_argnums" and transform.refuses_static:
-                return None
             return self._integers(given[name])
 
+        static_numbers = numbers(transform.static_argnums)
+        if "static_argnums" in given and (transform.refuses_static or transform.static_argnums != "static_argnums"):
+            static_numbers = None
         if "static_argnames" in given:
             static_names = None if transform.refuses_static else self._strings(given["static_argnames"])
         else:
@@ -168,7 +169,7 @@ class TransformedFunctions:
         return Applied(
             transform,
             at,
-            numbers("static_broadcasted_argnums" if transform.name == "jax.pmap" else "static_argnums"),
+            static_numbers,
             static_names,
             numbers("argnums", (0,)),
             (bool(has_aux.value) if isinstance(has_aux, Constant) else None) if has_aux is not None else False,
