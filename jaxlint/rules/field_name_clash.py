@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, dotted, without_call
+from jaxlint.syntax.expressions import Call, Subscript, dotted, last_name, without_call
 
 #: Decorators whose result refuses assignment, unless there is a setter.
 _PROPERTIES = frozenset({"property", "abstractproperty"})
@@ -78,7 +79,8 @@ class FieldNameClash(ClassRule):
     ## When not to use it
 
     A property with a setter may take what the constructor assigns, and is left alone. So is a `replace` that only
-    calls `dataclasses.replace`, and one without a body, which is there for the type checker. Fields called `keys`,
+    calls `dataclasses.replace` or the constructor, and one without a body, which is there for the type checker. A
+    method under the name of a field that holds functions is reported with low confidence. Fields called `keys`,
     `values`, `items` or `get` hide methods of the mapping that a chex dataclass is; few use it as one, and they are not
     reported.
 
@@ -138,7 +140,16 @@ def _own_method(cls: PytreeClass, field: Field, method: Function) -> Iterator[Pr
         f"`{field.name}` of `{cls.name}` is a field and a method: the method is the default of the field, and cannot be"
         " called on instances that are given another value; rename one of them",
         "a class has one attribute of a name, and the dataclass machinery takes it for the default",
+        Confidence.LOW if _holds_functions(field) else Confidence.HIGH,
     )
+
+
+def _holds_functions(field: Field) -> bool:
+    """Whether the annotation says that a field holds functions: its method is one, and need not be replaced."""
+    annotation = field.annotation.expr if field.annotation is not None else None
+    if isinstance(annotation, Subscript):
+        annotation = annotation.value
+    return annotation is not None and last_name(annotation) == "Callable"
 
 
 def _inherited_method(cls: PytreeClass, field: Field) -> Iterator[Problem]:
@@ -234,12 +245,15 @@ def _is_stub(function: Function) -> bool:
 
 
 def _does_the_same(function: Function) -> bool:
-    """Whether a method only passes its arguments on to a function of its name."""
+    """Whether a method only passes its arguments on to a function of its name, or to the constructor."""
     returned = function.return_values
     if len(returned) != 1 or function.statements > 2 or not isinstance(returned[0], Call):
         return False
+    if dotted(returned[0].func) == f"{function.self_name}.__class__" and all(a.star == "**" for a in returned[0].args):
+        return True  # it makes the copy itself
     return (dotted(returned[0].func) or "").rpartition(".")[2] == function.name and returned[0].has_star
 
 
-def _problem(at: object, message: str, reason: str) -> Problem:
-    return Problem(at=at, message=message, reason=reason, help="give the field or the method another name")
+def _problem(at: object, message: str, reason: str, confidence: Confidence = Confidence.HIGH) -> Problem:
+    advice = "give the field or the method another name"
+    return Problem(at=at, message=message, reason=reason, help=advice, confidence=confidence)
