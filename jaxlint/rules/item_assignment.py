@@ -28,6 +28,7 @@ from jaxlint.syntax.expressions import (
     Display,
     Expr,
     Name,
+    Subscript,
     dotted,
     is_ellipsis,
     last_name,
@@ -114,7 +115,7 @@ class ItemAssignment(EventRule):
       one, in a module that imports numpy and not jax, and where an argument says which of the two to use (`xp=np`);
     * where it may be a reference, which is annotated as an array, too: in modules that import pallas or call
       `jax.new_ref`, in a kernel of another module, in `x[...] = v`, and for names like `x_ref`;
-    * where the index may be the key of a dict.
+    * where the index may be the key of a dict, or counts things that a loop calls, each with an item of its own.
 
     What may be an array of numpy by its type (`chex.Array`, `ArrayLike`, an untyped field) is reported only if the same
     is updated by `.at` further down. Classes with a `__setitem__` of their own, or that extend a container, are not
@@ -152,8 +153,10 @@ class ItemAssignment(EventRule):
             return  # which is how references are written, or an array of numpy
         if declared and _is_written_for_both(event.place.module, evaluator):
             return
-        if declared and (_is_keyed(event, evaluator) or _is_given_numpy(event, evaluator)):
-            return  # a mapping, or an array of numpy, whatever the annotation says
+        if declared and (_is_keyed(event, evaluator) or _is_one_for_each(event, evaluator)):
+            return  # a mapping, or a list, whatever the annotation says
+        if declared and _is_given_numpy(event, evaluator):
+            return
         if arrays and _may_be_rewritten(event.place, evaluator):
             return
         if declared and event.owner is not None:
@@ -242,6 +245,28 @@ def _is_keyed(event: AssignItem, evaluator: Evaluator) -> bool:
     body = evaluator.calls.body_of(FunctionSymbol(event.place.module, function)) or ()
     loops = [s for s in walk(body) if isinstance(s, For) and any(same(part, index) for part in parts(s.target))]
     return any(not _counts(loop.iterable) for loop in loops)
+
+
+def _is_one_for_each(event: AssignItem, evaluator: Evaluator) -> bool:
+    """Whether a loop calls several things in turn, and gives each of them the item of its own: a list of states."""
+    index, name = event.index, dotted(event.target)
+    function = event.place.functions[0] if event.place.functions else None
+    if not isinstance(index, Name) or name is None or function is None:
+        return False
+    for loop in walk(evaluator.calls.body_of(FunctionSymbol(event.place.module, function)) or ()):
+        match loop:
+            case For(target=Display(items=[number, Name(id=thing)]), iterable=Call(func=Name(id="enumerate"))):
+                calls = (part for part in all_parts(loop.body) if isinstance(part, Call))
+                given = [a.value for call in calls if _starts_with(call.func, thing) for a in call.args]
+                items = [one for one in given if isinstance(one, Subscript) and same(one.index, index)]
+                if same(number, index) and any(dotted(item.value) == name for item in items):
+                    return True
+    return False
+
+
+def _starts_with(expr: Expr, name: str) -> bool:
+    start = root(expr)
+    return isinstance(start, Name) and start.id == name
 
 
 def _is_given_numpy(event: AssignItem, evaluator: Evaluator) -> bool:

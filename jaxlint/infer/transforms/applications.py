@@ -83,11 +83,15 @@ class Applications:
         return any(_fails(applied.transform, function, applied.bound + count, applied.given) for count in counts)
 
     def is_left(self, applied: Applied, module: Module) -> bool:
-        """Whether what a transformation makes stays under a private name that the module does not mention again."""
-        row = place_of(applied.at).row
-        key = (module.path, row)
+        """Whether what a transformation makes stays under a private name that the module does not mention again.
+
+        What is applied in another module stands at no call of this one.
+        """
+        at = place_of(applied.at)
+        key = (module.path, at.row)
         if key not in self._left:
-            kept = _KEPT_PRIVATELY.match(module.source.lines[row - 1])
+            here = any(one.call.at == at for one in module.outline.applying)
+            kept = _KEPT_PRIVATELY.match(module.source.lines[at.row - 1]) if here else None
             self._left[key] = kept is not None and module.source.text.count(kept[1]) == 1
         return self._left[key]
 
