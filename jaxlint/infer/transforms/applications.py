@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
@@ -30,10 +29,6 @@ class Application(msgspec.Struct, frozen=True):
     row: int
 
 
-#: What a call gives is kept under a private name, as an attribute perhaps.
-_KEPT_PRIVATELY = re.compile(r"\s*(?:\w+\.)*(_\w+)\s*=\s*[\w.]+\(")
-
-
 class ReadsOptions(Protocol):
     """Knows the options of a transformation (`infer.transforms.transformed.TransformedFunctions`)."""
 
@@ -53,7 +48,6 @@ class Applications:
         self.model = model
         self.transformed = transformed
         self._in_module: dict[str, tuple[Application, ...]] = {}
-        self._left: dict[tuple[str, int], bool] = {}
 
     def in_module(self, module: Module) -> tuple[Application, ...]:
         """What the calls in a module apply, in source order."""
@@ -81,19 +75,6 @@ class Applications:
         at = place_of(applied.at)
         counts = [one.arguments for one in module.outline.applying if one.arguments is not None and one.call.at == at]
         return any(_fails(applied.transform, function, applied.bound + count, applied.given) for count in counts)
-
-    def is_left(self, applied: Applied, module: Module) -> bool:
-        """Whether what a transformation makes stays under a private name that the module does not mention again.
-
-        What is applied in another module stands at no call of this one.
-        """
-        at = place_of(applied.at)
-        key = (module.path, at.row)
-        if key not in self._left:
-            here = any(one.call.at == at for one in module.outline.applying)
-            kept = _KEPT_PRIVATELY.match(module.source.lines[at.row - 1]) if here else None
-            self._left[key] = kept is not None and module.source.text.count(kept[1]) == 1
-        return self._left[key]
 
     def _applied(self, applying: Applying, module: Module) -> Iterator[Application]:
         call = applying.call

@@ -47,10 +47,7 @@ class TransformedFunctions:
         """All that is applied to a function, the outermost decorator first."""
         noted = self._noted.get((module.path, function.qualname), ())
         if noted:
-            in_vain = self.applications.is_called_in_vain
-            noted = {
-                a: None for a in noted if not (in_vain(a, function, module) or self.applications.is_left(a, module))
-            }
+            noted = {a: None for a in noted if not self.applications.is_called_in_vain(a, function, module)}
         return (*self.decorating(function, module), *noted, *self.applications.elsewhere(function, module))
 
     def decorating(self, function: Function, module: Module) -> tuple[Applied, ...]:
