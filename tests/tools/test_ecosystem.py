@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from tools.ecosystem.__main__ import main
-from tools.ecosystem.ledger import LEDGER, Found, Judgement, Place, precision, read_ledger
+from tools.ecosystem.ledger import LEDGER, Found, Judgement, Place, precision, read_ledger, share
 from tools.ecosystem.sources import load, pinned, save
 
 STATE = """
@@ -69,6 +69,7 @@ def test_judging() -> None:
     assert not judgement.holds
     assert Judgement([found[0]], {places[0]: "TRUE"}).holds
     assert precision(Counter(TRUE=3, FALSE=1, DEBATABLE=9)) == 0.75
+    assert share(Counter(TRUE=3, FALSE=1, DEBATABLE=8, UNJUDGED=5)) == 0.25
 
 
 def test_the_ledger_can_be_read() -> None:

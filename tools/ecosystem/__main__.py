@@ -83,8 +83,9 @@ def judge(found: Path) -> None:
     for by in ("code", "confidence"):
         for key, counts in sorted(judgement.tally(by).items()):
             numbers = ", ".join(f"{counts[v]} {v.lower()}" for v in ("TRUE", "FALSE", "DEBATABLE", ledger.UNJUDGED))
-            stored = "" if ledger.precision(counts) >= ledger.PROMISED.get(key, 0) else ", less than promised"
-            click.echo(f"{key}: {numbers}; precision {ledger.precision(counts):.0%}{stored}")
+            precision, share = ledger.precision(counts), ledger.share(counts)
+            kept = "" if min(precision, share) >= ledger.PROMISED.get(key, 0) else ", less than promised"
+            click.echo(f"{key}: {numbers}; precision {precision:.0%}, {share:.0%} of all{kept}")
     sys.exit(not judgement.holds)
 
 

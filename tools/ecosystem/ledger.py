@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 LEDGER = Path(__file__).with_name("ledger.tsv")
 UNJUDGED = "UNJUDGED"
-#: The share of TRUE among TRUE and FALSE that each confidence promises (shared design, section Findings).
+#: The share of TRUE among all, and among TRUE and FALSE, that each confidence promises (shared design).
 PROMISED = {"high": 0.98, "medium": 0.85}
 
 
@@ -72,4 +72,10 @@ class Judgement:
 def precision(counts: Counter[str]) -> float:
     """TRUE / (TRUE + FALSE); 1 where there is neither."""
     judged = counts["TRUE"] + counts["FALSE"]
+    return counts["TRUE"] / judged if judged else 1.0
+
+
+def share(counts: Counter[str]) -> float:
+    """TRUE / (TRUE + FALSE + DEBATABLE); 1 where there is none of these."""
+    judged = counts["TRUE"] + counts["FALSE"] + counts["DEBATABLE"]
     return counts["TRUE"] / judged if judged else 1.0
