@@ -71,8 +71,8 @@ class MutableDefault(ClassRule):
     simple_pytree, penzai and nnx (with their dataclass decorators). A `NamedTuple` accepts the default and shares
     it between all instances; lists, dicts and sets are reported there too, with medium confidence if the module
     changes in place what an attribute of that name holds, else with low confidence.
-    `np.float32(0)`, tuples and frozen instances can be hashed and are no findings. Where only Python 3.10 is targeted,
-    which accepts them, arrays of jax are reported with low confidence: they do not change.
+    So are arrays where only Python 3.10 is targeted, which accepts them. `np.float32(0)`, tuples and frozen instances
+    can be hashed and are no findings.
 
     ## Fix safety
 
@@ -158,6 +158,7 @@ def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str], advice
     """What there is to say of a default that the targeted Python still accepts."""
     assert field.default is not None
     is_constant = kind[1] == "a jax array"
+    is_changed = not is_constant and _is_changed(field, cls)
     harm = f"refused {UNHASHABLE_REFUSED.when} (ValueError)" if is_constant else "a change through one is seen by all"
     return Problem(
         at=field.default.expr.at if field.default.module is cls.module else field.at,
@@ -168,7 +169,7 @@ def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str], advice
         reason="Python 3.10 evaluates the default once and hands the same object to every instance",
         help=advice,
         fix=fix,
-        confidence=Confidence.LOW if is_constant else None,  # an array of jax does not change
+        confidence=Confidence.MEDIUM if is_changed else Confidence.LOW,
         severity=Severity.WARNING,
     )
 
