@@ -16,7 +16,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Display, Expr, Name
-from jaxlint.syntax.statements import Assign, bound_once, looked_up
+from jaxlint.syntax.statements import Assign, bound_once, looked_into
 
 
 class LeafOrder(NodeRule):
@@ -144,11 +144,10 @@ class _Leaves:
         for call in self._code.calls:
             if not isinstance(call.func, Name) or call.func.id != "zip" or call.has_star:
                 continue
-            given = [looked_up(value, bound) for value in call.positional]
-            for one, written in zip(given, call.positional, strict=True):
-                leaves = _each_of(one, bound)
+            given = [_each_of(*looked_into(value, bound)) for value in call.positional]
+            for leaves, written in zip(given, call.positional, strict=True):
                 cls = self.of(leaves) if isinstance(leaves, Call) else None
-                if cls is not None and any(self._are_fields(_each_of(other, bound), cls) for other in given):
+                if cls is not None and any(self._are_fields(other, cls) for other in given):
                     yield written.at, cls
                     break
 
@@ -196,7 +195,7 @@ def _each_of(expr: Expr, bound: Mapping[str, Expr]) -> Expr:
             inner = given.value
         case _:
             return expr
-    return _each_of(looked_up(inner, bound), bound)
+    return _each_of(*looked_into(inner, bound))
 
 
 def _is_from_tuple(call: Call) -> bool:

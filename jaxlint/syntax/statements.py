@@ -404,6 +404,13 @@ def looked_up(expr: Expr, bound: Mapping[str, Expr]) -> Expr:
     return bound.get(expr.id, expr) if isinstance(expr, Name) else expr
 
 
+def looked_into(expr: Expr, bound: Mapping[str, Expr]) -> tuple[Expr, Mapping[str, Expr]]:
+    """What a variable is bound to, and what may be looked up in that: in `xs = list(xs)` it is what it was before."""
+    if not isinstance(expr, Name) or expr.id not in bound:
+        return expr, bound
+    return bound[expr.id], {name: value for name, value in bound.items() if name != expr.id}
+
+
 def has_variable(expr: Expr, name: str) -> bool:
     """Whether a name stands in an expression, whatever variable it means there."""
     return any(isinstance(part, Name) and part.id == name for part in parts(expr))

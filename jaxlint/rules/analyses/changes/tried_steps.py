@@ -23,7 +23,7 @@ from jaxlint.syntax.statements import (
     While,
     assigned_names,
     bound_once,
-    looked_up,
+    looked_into,
     parts,
     target_names,
     walk,
@@ -88,7 +88,7 @@ def is_carried(base: str, update: Update, body: Body) -> bool:
 
 def _is_blank(expr: Expr, bound: Mapping[str, Expr], code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether an expression makes arrays of zeros or ones, or holds some and nothing else."""
-    expr = looked_up(expr, bound)
+    expr, bound = looked_into(expr, bound)
     match expr:
         case Call(func=func):
             return evaluator.model.resolver.library_name(func, code.place.module, code.scope) in _BLANK

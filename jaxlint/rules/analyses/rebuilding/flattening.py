@@ -5,6 +5,8 @@ The functions are methods (`tree_flatten`, `tree_unflatten`), or what `register_
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -25,7 +27,19 @@ from jaxlint.syntax.expressions import (
     dotted,
     forced_assignment,
 )
-from jaxlint.syntax.statements import Annotate, Assert, Assign, Body, Do, If, Raise, Return, looked_up, only_bound
+from jaxlint.syntax.statements import (
+    Annotate,
+    Assert,
+    Assign,
+    Body,
+    Do,
+    If,
+    Raise,
+    Return,
+    looked_into,
+    looked_up,
+    only_bound,
+)
 
 
 class Flattened(msgspec.Struct, frozen=True):
@@ -94,8 +108,8 @@ def flattened(routine: Routine) -> Flattened | None:
     if not isinstance(children, Display) or children.kind == "set":
         return None
     items = [_without_key(item, bound) if routine.with_keys else item for item in children.items]
-    names = [None if item is None else _attribute(item, own, bound) for item in items]
-    held = _attributes(aux, own, bound)
+    names = [None if item is None else _attribute(item, bound, own) for item in items]
+    held = _attributes(aux, bound, own)
     if any(name is None for name in names):
         return None
     count = len(aux.items) if isinstance(aux, Display) and not aux.has_star and aux.kind != "set" else None
@@ -281,18 +295,18 @@ class _Rebuilding:
         return None if count is None else frozenset(str(index + i) for i in range(count))
 
 
-def _attribute(expr: Expr, own: str | None, bound: dict[str, Expr]) -> str | None:
+def _attribute(expr: Expr, bound: Mapping[str, Expr], own: str | None) -> str | None:
     expr = looked_up(expr, bound)
     return expr.attr if isinstance(expr, Attribute) and dotted(expr.value) == own else None
 
 
-def _attributes(expr: Expr, own: str | None, bound: dict[str, Expr]) -> frozenset[str] | None:
+def _attributes(expr: Expr, bound: Mapping[str, Expr], own: str | None) -> frozenset[str] | None:
     """The attributes in the aux data; None if it may hold others."""
     match expr:
         case Constant():
             return frozenset()
         case Display(items=items) | DictDisplay(values=items):
-            parts = [_attributes(looked_up(item, bound), own, bound) for item in items]
+            parts = [_attributes(*looked_into(item, bound), own) for item in items]
             return None if None in parts else frozenset().union(*(part for part in parts if part is not None))
-    name = _attribute(expr, own, bound)
+    name = _attribute(expr, bound, own)
     return None if name is None else frozenset({name})
