@@ -403,6 +403,17 @@ class Resolver:
         found = self._module_member(source, binding.name, module)
         return UNKNOWN if found is None else found
 
+    def is_missing(self, binding: Import, module: Module) -> bool:
+        """Whether a statement imports a name that a module of the project certainly has not: it raises ImportError."""
+        source = self._import_module(binding, module) if binding.name is not None else ""
+        if not isinstance(source, Module) or source.is_package or source.path == module.path or binding.name is None:
+            return False
+        outline = source.outline
+        is_open = bool(outline.star_imports) or "__getattr__" in outline.module_scope.bindings
+        if is_open or "globals()" in source.source.text:
+            return False
+        return self._module_member(source, binding.name, module) is None
+
     def _import_module(self, binding: Import, module: Module) -> Module | str:
         """The module an import reads, or its dotted name if it cannot be seen."""
         if binding.level == 0:

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from jaxlint.cst.changes import NameArgument, Proposal, Rename
 from jaxlint.cst.failing import proposing
-from jaxlint.finding import Applicability
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CallMethod, Construct, Event, Replace
 from jaxlint.infer.known.values import ClassObject, is_classmethod
 from jaxlint.libraries.trees import TREE_LEAVES
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
@@ -22,7 +23,7 @@ from jaxlint.rules.analyses.bodies.filled_dicts import filled_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.analyses.instances.inherited_makers import handed_up, made_by
 from jaxlint.rules.base import ClassRule, EventRule, Problem
-from jaxlint.symbols.outline import Definition, Parameter
+from jaxlint.symbols.outline import Definition, Import, Parameter
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Comprehension, Constant, Display, Expr, Name, dotted
 from jaxlint.syntax.spelling import nearest
 from jaxlint.syntax.statements import Try, all_parts, bound_once, walk
@@ -109,7 +110,9 @@ class ConstructorArguments(ClassRule, EventRule):
     ## When not to use it
 
     There is no reason to turn it off: the call cannot work. Classes of which a base or a decorator cannot be seen are
-    left out, and so are `cls(...)`, which may be a subclass, and `State()` in a method that subclasses replace.
+    left out, and so are `cls(...)`, which may be a subclass, and `State()` in a method that subclasses replace. In a
+    module that imports what another one of the project has not any more, such a call has low confidence: nobody can
+    come to it.
 
     ## References
 
@@ -149,6 +152,7 @@ class ConstructorArguments(ClassRule, EventRule):
                 help=wrong.way_out,
                 fix=wrong.fix or _declared(event, wrong, evaluator),
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
+                confidence=Confidence.LOW if _cannot_run(event.place.module, evaluator) else None,
             )
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
@@ -161,6 +165,13 @@ class ConstructorArguments(ClassRule, EventRule):
                 if call is not None:
                     yield from _inherited(name, call, cls, evaluator, above=True)
         yield from _of_base(cls, evaluator)
+
+
+def _cannot_run(module: Module, evaluator: Evaluator) -> bool:
+    """Whether a module imports a name that another one of the project has not any more: nobody comes to its calls."""
+    every = (binding for found in module.outline.module_scope.bindings.values() for binding in found)
+    imports = (binding for binding in every if isinstance(binding, Import) and not binding.guard)
+    return any(evaluator.model.resolver.is_missing(binding, module) for binding in imports)
 
 
 def _inherited(
