@@ -410,9 +410,7 @@ class Resolver:
             return False
         outline = source.outline
         is_open = bool(outline.star_imports) or "__getattr__" in outline.module_scope.bindings
-        if is_open or "globals()" in source.source.text:
-            return False
-        return self._module_member(source, binding.name, module) is None
+        return not is_open and self._module_member(source, binding.name, module) is None
 
     def _import_module(self, binding: Import, module: Module) -> Module | str:
         """The module an import reads, or its dotted name if it cannot be seen."""
