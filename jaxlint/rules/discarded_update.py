@@ -33,8 +33,10 @@ from jaxlint.syntax.statements import (
     For,
     Return,
     Statement,
+    Try,
     While,
     all_parts,
+    only_tries,
     own_parts,
     target_names,
     walk,
@@ -169,7 +171,7 @@ class DiscardedUpdate(EventRule, BodyRule):
                 ):
                     name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
                     compares = len(call.positional) > 2 and not any(p is call for p in code.contents.expected_to_work)
-                    if name in TREE_MAPS and not compares:
+                    if name in TREE_MAPS and not compares and not _may_fail(statement, code):
                         made = Update(call.at, code.place, call, tree.value, UNKNOWN, name, ())
                         yield from self.check_event(Discard(call.at, code.place, made, True), evaluator)
                 case Do(value=Call() as call):
@@ -201,6 +203,12 @@ class DiscardedUpdate(EventRule, BodyRule):
             confidence=confidence,
             fix=_assignment(event, base, evaluator),
         )
+
+
+def _may_fail(statement: Statement, code: CodeRead) -> bool:
+    """Whether a statement may be there to fail: it is all that a `try` statement around it does."""
+    around = (s for s in code.statements if isinstance(s, Try) and any(inside is statement for inside in s.body))
+    return any(one.handlers and only_tries(one.body) for one in around)
 
 
 def _confidence(update: Update, evaluator: Evaluator) -> Confidence | None:

@@ -385,6 +385,18 @@ def bound_once(body: Body) -> Mapping[str, Expr]:
     return {target.id: value for target, value in pairs if isinstance(target, Name) and bound[target.id] == 1}
 
 
+def only_tries(body: Body) -> bool:
+    """Whether a block evaluates one expression, and does no more than to note that it went well, or keep a variable."""
+    others = [s for s in body if not isinstance(s, (Assign, Return, Jump))]
+    if len(others) != 1 or not isinstance(others[0], Do):
+        return False
+    returned = (s.value for s in body if isinstance(s, Return))
+    kept = (s.value for s in body if isinstance(s, Assign))
+    return all(v is None or isinstance(v, Constant) for v in returned) and all(
+        isinstance(v, (Constant, Name)) for v in kept
+    )
+
+
 def only_bound(body: Body) -> dict[str, Expr] | None:
     """The variables of a body that does nothing but bind each of them once, to what; None if it does something else."""
     bound: dict[str, Expr] = {}

@@ -36,25 +36,22 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, items_of, last_name
 from jaxlint.syntax.statements import (
-    Assign,
     Body,
     Capture,
     ClassDefinition,
-    Do,
     For,
     FunctionDefinition,
     Handler,
     If,
-    Jump,
     Match,
     Raise,
-    Return,
     Statement,
     Try,
     While,
     With,
     all_parts,
     assigned_names,
+    only_tries,
     target_names,
 )
 
@@ -281,7 +278,7 @@ class CompoundStatements:
 
     def _try(self, node: Try, env: Environment) -> None:
         expected = frozenset(name for h in node.handlers for name in _swallowed(h))
-        if node.handlers and _only_tries(node.body):
+        if node.handlers and only_tries(node.body):
             expected |= {TRIED}
         start = env.copy()
         body = env.copy()
@@ -362,13 +359,6 @@ class CompoundStatements:
 def _element(held: Held) -> Held:
     """What iterating over a value yields."""
     return Deferred(lambda: element_of(held.value), (held,)) if isinstance(held, Deferred) else element_of(held)
-
-
-def _only_tries(body: Body) -> bool:
-    """Whether a block evaluates one expression and does no more than to keep in mind that it went well."""
-    stored = (s.value for s in body if isinstance(s, (Assign, Return)))
-    others = [s for s in body if not isinstance(s, (Assign, Return, Jump))]
-    return len(others) == 1 and isinstance(others[0], Do) and all(v is None or isinstance(v, Constant) for v in stored)
 
 
 def _disables_jit(node: With) -> bool:
