@@ -26,7 +26,7 @@ from jaxlint.rules.analyses.changes.given_instances import changed_later, parame
 from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given, reads, sets_option
 from jaxlint.rules.analyses.changes.stored_closures import keeping, stored_closures
 from jaxlint.rules.analyses.fields.hashing import unhashable
-from jaxlint.rules.analyses.instances.methods import own_methods, run_by
+from jaxlint.rules.analyses.instances.methods import own_methods, run_by, run_with_bases
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -294,7 +294,7 @@ def _compiles_again(changing: Function, holder: str, cls: PytreeClass) -> bool:
 
     Or it sets a flag (`self._compiled = False`) that a method reads which compiles it then.
     """
-    assigned = [a for function in run_by(changing, cls).values() for a in function.self_assignments]
+    assigned = [a for function in run_with_bases(changing, cls) for a in function.self_assignments]
     if any(a.attr == holder for a in assigned):
         return True
     flags = {a.attr for a in assigned if isinstance(a.value, Constant)}
@@ -319,7 +319,7 @@ def _is_followed_by_compiling(changing: Function, holder: str, cls: PytreeClass,
 def _makes(name: str, holder: str, cls: PytreeClass) -> bool:
     found = cls.method(name)
     return found is not None and any(
-        a.attr == holder for function in run_by(found[1], cls).values() for a in function.self_assignments
+        a.attr == holder for function in run_with_bases(found[1], cls) for a in function.self_assignments
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Instance
@@ -16,6 +18,7 @@ from jaxlint.syntax.statements import Body
 CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__"})
 #: And those in which jax, `copy` and `pickle` make one again.
 MAKING = CONSTRUCTORS | {"tree_unflatten", "__setstate__", "__copy__", "__deepcopy__"}
+_SUPER = re.compile(r"\bsuper\(")
 
 
 def names_called(function: Function, module: Module) -> frozenset[str]:
@@ -67,6 +70,21 @@ def run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:
                 found[name] = called[1]
                 pending.append(called[1])
     return found
+
+
+def run_with_bases(method: Function, cls: PytreeClass) -> Iterator[Function]:
+    """What `run_by` finds, and what the methods of bases run that these go on to: `super().setup()`."""
+    for name, function in run_by(method, cls).items():
+        yield function
+        defining = [one for one in cls.mro if name in one.symbol.declaration.methods]
+        for one, base in pairwise(defining):
+            if not may_have(_SUPER, _own_method(name, one), one.module):
+                break
+            yield from run_by(_own_method(name, base), cls).values()
+
+
+def _own_method(name: str, cls: PytreeClass) -> Function:
+    return cls.module.outline.functions[cls.symbol.declaration.methods[name][-1]]
 
 
 def is_left_over(method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
