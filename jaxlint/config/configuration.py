@@ -30,6 +30,7 @@ from jaxlint.config.versions import (
     listed,
     normalised,
     required,
+    required_by_poetry,
 )
 from jaxlint.finding import Confidence
 from jaxlint.project.environment import in_use
@@ -130,10 +131,11 @@ class Configuration:
                 found = {**listed(name), **found}
                 continue
             try:
-                project = (file if file is not None and file.is_at(name) else FileLayer(name)).project
+                layer = file if file is not None and file.is_at(name) else FileLayer(name)
             except ConfigError:
                 continue  # the project file of somebody else
-            found = {**(required(project, name) if isinstance(project, dict) else {}), **found}
+            found = {**required(layer.project, name), **found}
+            found = {**required_by_poetry(layer.poetry, name), **found}
         return {
             name: one
             for name, one in found.items()

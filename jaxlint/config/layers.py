@@ -169,11 +169,13 @@ class FileLayer(Layer):
             raise ConfigError(f"{self._shown}: is not UTF-8: {error.reason} at byte {error.start}") from error
         content = _parsed(self._text, self._shown)
         tool = content.get("tool")
-        #: What the project says of itself, if the file is that of a project.
-        self.project = content.get("project") if os.path.basename(path) == PROJECT_FILE else None
+        is_project = os.path.basename(path) == PROJECT_FILE
+        #: What the project says of itself, if the file is that of a project, and what it says to poetry.
+        self.project = content.get("project") if is_project else None
+        self.poetry = tool.get("poetry") if is_project and isinstance(tool, dict) else None
         self.has_table = isinstance(tool, dict) and "jaxlint" in tool
         values: Any = content
-        if self.has_table or os.path.basename(path) == PROJECT_FILE:
+        if self.has_table or is_project:
             values = content["tool"]["jaxlint"] if self.has_table else {}
         if not isinstance(values, dict):
             raise self.error("jaxlint", "must be a table: `[tool.jaxlint]`")

@@ -126,7 +126,8 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
         str | UnsetType,
         _key(
             "The version of Python that the code runs on. Without it that of the environment counts (see `python`),"
-            " or what `requires-python` in `pyproject.toml` says; rules tell what holds for some of them only.",
+            " or what `requires-python` in `pyproject.toml` says, or what is there for poetry; rules tell what"
+            " holds for some of them only.",
             must='a string like "3.11"',
             example='target-version = "3.11"',
         ),
@@ -144,10 +145,10 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
         dict[str, str] | UnsetType,
         _key(
             "The versions of jax and of the frameworks that the code runs with. Without an entry the version that the"
-            " environment holds counts (see `python`), or the bounds among the dependencies in `pyproject.toml` or in"
-            " `requirements.txt` and the files that it names by `-r` and `-c`, or else the newest, which is also what"
-            " is installed where there is a lower bound alone. Rules tell what holds for some of them only."
-            " `jaxlint config` shows what was taken, and from where.",
+            " environment holds counts (see `python`), or the bounds among the dependencies in `pyproject.toml`"
+            " (poetry's, too) or in `requirements.txt` and the files that it names by `-r` and `-c`, or else the newest"
+            ", which is also what is installed where there is a lower bound alone. Rules tell what holds for some of"
+            " them only. `jaxlint config` shows what was taken, and from where.",
             must='a table of strings like flax = ">=0.10,<0.12"',
             example='[tool.jaxlint.target-versions]\njax = ">=0.4.35"\nflax = "0.10.2"',
             default={},

@@ -6,7 +6,7 @@ import codecs
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -24,6 +24,7 @@ METADATA_FILE = "METADATA"
 
 _METADATA = re.compile(r"(?P<name>[A-Za-z0-9][\w.]*)-(?P<version>[0-9][\w.+!]*)\.(?:dist|egg)-info")
 _REQUIREMENT = re.compile(r"\s*(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;)@]*)")
+_OF_POETRY = re.compile(r"(?P<op>[\^~])\s*(?P<version>[0-9]+(?:\.[0-9]+)*)[\w.+]*")
 _NEEDED = "Requires-Dist:"
 #: What pip-compile writes behind a requirement.
 _HASHES = re.compile(r"(?:\s*--hash=\S*)+\s*$")
@@ -60,8 +61,10 @@ def installed(python: str) -> dict[str, Known]:
     return found
 
 
-def required(project: Mapping[str, Any], path: str) -> dict[str, Known]:
+def required(project: object, path: str) -> dict[str, Known]:
     """What the table `[project]` of the file `path` asks for, where it sets a bound."""
+    if not isinstance(project, dict):
+        return {}
     extras, needed = project.get("optional-dependencies"), project.get("dependencies")
     lists = extras.values() if isinstance(extras, dict) else ()
     found = _bounds((word for words in lists if isinstance(words, list) for word in words), path)
@@ -69,6 +72,31 @@ def required(project: Mapping[str, Any], path: str) -> dict[str, Known]:
     python = project.get("requires-python")
     versions = VersionRange.read(python) if isinstance(python, str) else None
     return found if versions is None else {**found, "python": Known(versions, path)}
+
+
+def required_by_poetry(poetry: object, path: str) -> dict[str, Known]:
+    """What the table `[tool.poetry.dependencies]` of the file `path` asks for, where it sets a bound."""
+    needed = poetry.get("dependencies") if isinstance(poetry, dict) else None
+    found: dict[str, Known] = {}
+    for key, said in needed.items() if isinstance(needed, dict) else ():
+        name = normalised(key)
+        is_for_some = isinstance(said, dict) and not said.keys().isdisjoint(("markers", "platform", "python"))
+        bounds = said.get("version") if isinstance(said, dict) else said
+        if is_for_some or not isinstance(bounds, str) or name not in ("python", *DISTRIBUTIONS):
+            continue
+        versions = VersionRange.read(_OF_POETRY.sub(_as_bounds, bounds))
+        if versions is not None and not versions.is_empty:
+            found[name] = Known(versions, path)
+    return found
+
+
+def _as_bounds(match: re.Match[str]) -> str:
+    """The bounds that `^0.4.28` or `~0.4.28` stands for: the first number but 0 counts up, or the second."""
+    numbers = [int(part) for part in match["version"].split(".")]
+    last = len(numbers) - 1
+    counted = min(1, last) if match["op"] == "~" else next((at for at, one in enumerate(numbers) if one), last)
+    below = [*numbers[:counted], numbers[counted] + 1]
+    return f">={match['version']},<{'.'.join(map(str, below))}"
 
 
 def listed(path: str) -> dict[str, Known]:

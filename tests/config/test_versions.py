@@ -86,6 +86,36 @@ def test_dependencies_of_the_project(folder: Path) -> None:
     assert taken() == expected | {"jax": ("0.5.3", "pyproject.toml:7")}
 
 
+def test_dependencies_as_poetry_has_them(folder: Path) -> None:
+    """Poetry has bounds of its own; `[project]` counts more."""
+    asked = str(folder / "pyproject.toml")
+    text = (
+        "[tool.poetry.dependencies]\npython = '^3.10,<3.11'\njax = { version = '^0.4.28', extras = ['cuda'] }\n"
+        "flax = '~0.8.2'\nchex = '^0.0.7'\nequinox = '0.11.3'\nnumpy = '^1.26'\npenzai = { git = 'https://x' }\n"
+        "jax_dataclasses = '~1'\nsimple-pytree = { version = '^0.1', markers = \"sys_platform == 'linux'\" }\n"
+        "tjax = '^0.0'\ntreex = [{ version = '^0.6' }]\n"
+    )
+    Path("pyproject.toml").write_text(text)
+    expected = {
+        "python": (">=3.10,<3.11", asked),
+        "jax": (">=0.4.28,<0.5", asked),
+        "flax": (">=0.8.2,<0.9", asked),
+        "chex": (">=0.0.7,<0.0.8", asked),
+        "equinox": ("0.11.3", asked),
+        "jax-dataclasses": (">=1.0,<2.0", asked),
+        "tjax": ("<0.1", asked),
+    }
+    assert taken() == expected
+    Path("pyproject.toml").write_text(f"[project]\ndependencies = ['jax<0.6']\n{text}")
+    assert taken()["jax"] == ("<0.6", asked)
+
+
+@pytest.mark.parametrize("said", ["= 3", ".dependencies = 3", ".dependencies = { jax = '^0.4 || ^0.5', flax = '*' }"])
+def test_poetry_that_says_nothing(said: str) -> None:
+    Path("pyproject.toml").write_text(f"tool.poetry{said if said[0] == '.' else ' ' + said}\n")
+    assert taken() == {}
+
+
 def test_what_counts_first(folder: Path) -> None:
     """Settings before the environment, the environment before the dependencies."""
     Path("pyproject.toml").write_text("[project]\ndependencies = ['jax<0.5', 'flax<0.9', 'chex<0.1.80']\n")
