@@ -19,6 +19,7 @@ from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
+from jaxlint.rules.analyses.instances.asked_classes import AskedClasses
 from jaxlint.rules.analyses.instances.hopes import is_made_in
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.methods import text_of
@@ -33,7 +34,7 @@ _ANY_OBJECT = frozenset(dir(object())) | {"__dict__", "__annotations__", "__modu
 _TOO_MANY = 3
 #: What arrays have.
 _OF_ARRAYS = ARRAY_METHODS | ARRAY_REDUCTIONS | ARRAY_ATTRIBUTES | {"at", "shape", "ndim", "size", "dtype"}
-_ASKING = frozenset({"hasattr", "getattr", "isinstance", "type", "cast", "vars", "asdict", "fields"})
+_ASKING = frozenset({"hasattr", "getattr", "type", "cast", "vars", "asdict", "fields"})
 
 
 class UnknownAttribute(NodeRule):
@@ -136,8 +137,9 @@ class UnknownAttribute(NodeRule):
         seen: dict[str, dict[str, tuple[Attribute, tuple[Instance, ...]]]] = {}
         method = code.place.method
         own = None if method is None or method.self_name == "self" else method.self_name
+        asked = AskedClasses(code, instances, evaluator)
         for part in _read_of_variables(code):
-            options = () if dotted(root(part)) == own else _options(instances, part)
+            options = () if dotted(root(part)) == own else _options(instances, part, asked)
             if not options or not all(_lacks(one, part.attr, evaluator) for one in options):
                 continue
             name = options[0].cls.name
@@ -150,14 +152,16 @@ class UnknownAttribute(NodeRule):
         for missing in seen.values():
             for part, options in missing.values():
                 if len(missing) < _TOO_MANY or all(one.exact for one in options):
-                    others = any(
+                    others = not asked.concerns(part.value) and any(
                         one.declared and _may_be_of_another(part.attr, one.cls, code, evaluator) for one in options
                     )
                     yield _problem(part, [one.cls for one in options], is_hoped=others)
 
 
-def _options(instances: LocalInstances, part: Attribute) -> tuple[Instance, ...]:
+def _options(instances: LocalInstances, part: Attribute, asked: AskedClasses) -> tuple[Instance, ...]:
     """The instances, one of which an attribute is read of; none if it may be read of something else."""
+    if asked.concerns(part.value):
+        return asked.instances(part.value)
     instance = instances.instance(part.value)
     if instance is not None:
         return (instance,)
@@ -215,7 +219,10 @@ def _names_another(function: Function, candidate: Candidate) -> bool:
 
 
 def _union_lacks(parameter: Parameter, function: Function, candidate: Candidate) -> bool:
-    """Whether the text of a function reads something of a parameter that no class of its union has."""
+    """Whether the text of a function reads something of a parameter that no class of its union has.
+
+    Where it asks for the class, what one of them lacks is enough to read the function.
+    """
     given, annotation = candidate.given, parameter.annotation
     if annotation is None:
         return False
@@ -223,7 +230,8 @@ def _union_lacks(parameter: Parameter, function: Function, candidate: Candidate)
     read = set(re.findall(rf"(?<![\w.]){re.escape(parameter.name)}\.(\w+)", text)) - _OF_ARRAYS
     value = given.annotations.read(Placed(annotation, candidate.module, function.scope)) if read else None
     classes = [one.cls for one in _pytrees_of(value)]
-    return any(all(misses_attribute(cls, name, given.model) for cls in classes) for name in read if classes)
+    enough = any if f"isinstance({parameter.name}," in text else all
+    return any(enough(misses_attribute(cls, name, given.model) for cls in classes) for name in read if classes)
 
 
 def _leads_astray(path: list[str], cls: PytreeClass, given: GivenClasses) -> bool:

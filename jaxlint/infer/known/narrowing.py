@@ -9,11 +9,13 @@ from jaxlint.infer.known.environment import Environment
 from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
+    Choice,
     ClassObject,
     Instance,
     UnknownValue,
     Value,
     as_instance,
+    choice,
     plain,
     without_none,
 )
@@ -153,7 +155,7 @@ class Narrowing:
                 known = as_instance(self.evaluate(test.positional[0], env))
                 if known is not None and isinstance(cls, ClassObject) and cls.cls in known.cls.mro:
                     env.dead = True
-                self._update(path, lambda before: before if isinstance(plain(before), Instance) else UNKNOWN, env)
+                self._update(path, lambda before: _without(before, cls), env)
         elif truthy and name == "hasattr" and len(test.positional) == 2 and self._misses(*test.positional, env):
             env.dead = True
         elif not truthy and (name == "hasattr" or last_name(test.func) == "is_dataclass"):
@@ -218,6 +220,18 @@ def _narrowed(before: Value, tested: Value) -> Value:
     if isinstance(known, Instance) and isinstance(tested, Instance) and tested.cls in known.cls.mro:
         return known
     return tested
+
+
+def _without(before: Value, tested: Value) -> Value:
+    """The value after an `isinstance` that failed: of several instances, those that are not of the tested class."""
+    known = plain(before)
+    if isinstance(known, Instance):
+        return before
+    if not isinstance(known, Choice) or not isinstance(tested, ClassObject):
+        return UNKNOWN
+    others = [one for one in map(plain, known.options) if one == NONE or isinstance(one, Instance)]
+    left = [one for one in others if not isinstance(one, Instance) or tested.cls not in one.cls.mro]
+    return choice(left) if left and len(others) == len(known.options) else UNKNOWN
 
 
 def _is_exact(value: Value) -> bool:

@@ -9,7 +9,18 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, KeywordValue, Replace
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name, last_name
+from jaxlint.syntax.expressions import (
+    Argument,
+    Attribute,
+    Binary,
+    Call,
+    Constant,
+    Expr,
+    Name,
+    Subscript,
+    Unary,
+    last_name,
+)
 from jaxlint.syntax.statements import (
     Assign,
     Body,
@@ -21,10 +32,12 @@ from jaxlint.syntax.statements import (
     blocks,
     bound_names,
     has_variable,
+    parts,
     target_names,
     walk,
 )
 
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
 #: Functions that make as many numbers as they are told to.
 _COUNTED = frozenset({"range", "arange", "linspace", "geomspace", "logspace"})
 
@@ -143,10 +156,38 @@ def _is_one_of(expr: Expr, names: set[str]) -> bool:
 
 
 def _is_float_of(expr: Expr, names: set[str]) -> bool:
-    """Whether an expression is `float(...)` of a variable, or of what a function makes of it."""
+    """Whether an expression is `float(...)` of a variable, or of what a function or an item makes of it.
+
+    Or what arithmetic makes of it that gives floats: `hot ** (1 - stage / stages)`.
+    """
     match expr:
+        case Binary(op=op) if op in _ARITHMETIC:
+            return _is_computed(expr, names) and any(_gives_float(part) for part in parts(expr))
+        case Call(func=Name(id="float"), args=(Argument(value=Subscript(index=index), star=""),)):
+            return _is_computed(index, names)
         case Call(func=Name(id="float"), args=(Argument(value=Name() as value, star=""),)):
             return _is_one_of(value, names)
         case Call(func=Name(id="float"), args=(Argument(value=Call() as value, star=""),)):
             return any(_is_one_of(argument, names) for argument in value.positional)
     return False
+
+
+def _is_computed(expr: Expr, names: set[str]) -> bool:
+    """Whether an expression is made of a variable, other ones and numbers, by nothing but arithmetic."""
+    match expr:
+        case Binary(op=op, left=left, right=right) if op in _ARITHMETIC:
+            return any(_is_computed(side, names) for side in (left, right)) and all(map(_is_arithmetic, (left, right)))
+        case Unary(operand=operand):
+            return _is_computed(operand, names)
+    return _is_one_of(expr, names)
+
+
+def _is_arithmetic(expr: Expr) -> bool:
+    return all(isinstance(part, (Binary, Unary, Name, Constant, Attribute)) for part in parts(expr))
+
+
+def _gives_float(part: Expr) -> bool:
+    """Whether an operand or operator makes what is computed a float."""
+    if isinstance(part, Binary):
+        return part.op == "/"
+    return isinstance(part, Constant) and isinstance(part.value, float)
