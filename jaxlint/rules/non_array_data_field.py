@@ -10,6 +10,7 @@ from jaxlint.cst.changes import Proposal
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.calls.transformed_classes import traced_by
+from jaxlint.infer.choosing.unregistered import refused_class
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Construct, Cross, Event
 from jaxlint.infer.known.values import NONE, UNKNOWN, Choice, Container, Scalar, Value, plain, without_none
@@ -27,6 +28,8 @@ from jaxlint.syntax.expressions import Call, Conditional, Expr, Name
 
 #: What `init` of these returns has a name of its own, which says more than an annotation that names the whole.
 _INITIALIZED = {"an optimizer": "state", "a linen module": "params"}
+#: What is said of a class of the project that is no pytree.
+_ORDINARY = "an ordinary class"
 #: What JAX takes in the place of what an annotation names.
 _OTHERS = frozenset({"NoneType", "int", "float", "bool", "complex"})
 
@@ -352,7 +355,7 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
 
     if not cls.is_pytree or field.role is not Role.LEAF or field.annotation is None:
         return None
-    what = evaluator.promises.non_array(field)
+    what = evaluator.promises.non_array(field) or _unregistered(field, cls, evaluator)
     if what is None or static_marker(field, evaluator.model) is not None:
         return None  # what is marked static is JAX203's
     default = evaluator.static(field.default) if field.default is not None else UNKNOWN
@@ -365,6 +368,17 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     if default == NONE or is_given(_OTHERS, field, cls, evaluator):
         return None  # and perhaps nothing else, whatever the annotation says
     return what
+
+
+def _unregistered(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None:
+    """What a leaf holds that is annotated with a class of the project which nobody registers."""
+    from jaxlint.rules.analyses.instances.hopes import is_made_in
+
+    assert field.annotation is not None
+    held = refused_class(evaluator.annotations.read(field.annotation, cls), evaluator.model)
+    if held is None or not is_made_in(held, held.module, *evaluator.model.importers(held.module)):
+        return None
+    return f"`{held.name}`, {_ORDINARY}"
 
 
 def _consequence(traced: TracedBy) -> str:
@@ -386,6 +400,8 @@ def _problem(at: object, cls: PytreeClass, field: Field, what: str, consequence:
     from jaxlint.rules.analyses.fixes.roles import marking_help
 
     way_out = marking_help(field, cls) or "keep it outside of the instance"
+    if what.endswith(_ORDINARY):
+        way_out, fix = f"register it with `jax.tree_util`, or {way_out}", None
     return Problem(
         at=at,
         message=f"field `{field.name}` of `{cls.name}` is a leaf and holds {what}: {consequence}; {way_out}",
