@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TypeGuard
 
 from jaxlint.cst.changes import BeginBody, Proposal
@@ -22,8 +22,10 @@ from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children, do
 from jaxlint.syntax.statements import (
     Body,
     Do,
+    FunctionDefinition,
     If,
     Jump,
+    Match,
     Raise,
     Return,
     Statement,
@@ -165,7 +167,7 @@ class UninitialisedField(ClassRule, BodyRule):
         if own is None or _escapes(code.body, own):
             return
         ways = _Ways(own, cls, evaluator)
-        always = ways.through(code.body)
+        always = ways.to_all_ends(code.body)
         if always is None or ways.hidden:
             return
         variables = code.contents.bound  # `bias = ...` for `self.bias = ...`: JAX405 is about those
@@ -307,32 +309,55 @@ class _Ways:
         self.hidden = False
         #: The methods that are being followed.
         self._inside: list[str] = []
+        #: What is set where the constructor returns before its end.
+        self._returns: list[set[str]] = []
 
-    def through(self, body: Body) -> set[str] | None:
+    def to_all_ends(self, body: Body) -> set[str] | None:
+        """What is certainly set wherever the constructor ends; None if that is nowhere."""
+        last = self.through(body)
+        ends = self._returns + ([] if last is None else [last])
+        self._part(ends)
+        return set.intersection(*ends) if ends else None
+
+    def _part(self, ways: list[set[str]]) -> None:
+        """Keep in mind what each of several ways leaves out that another one sets."""
+        self.missing.extend(set[str]().union(*ways) - one for one in ways)
+
+    def through(self, body: Body, before: Set[str] = frozenset()) -> set[str] | None:
         """What is certainly set when the end of a body is reached; None if it is not reached."""
-        done: set[str] = set()
+        done = set(before)
         for statement in body:
             done |= self._set_by_methods(statement) | self._set_by_bases(statement)
             if isinstance(statement, (Raise, Jump)):
                 return None
             if isinstance(statement, Return):
-                self.hidden = True  # an early end is not followed
+                self.hidden |= bool(self._inside)  # an early end of a method is not followed
+                self._returns.append(done)
                 return None
             done |= self._set_by(statement)
-            if isinstance(statement, If):
-                before = dict(self.anywhere)
-                outcomes = [self.through(inner) for inner in blocks(statement)]
-                if statement.orelse:
-                    self.anywhere = {n: min(count, before.get(n, 0) + 1) for n, count in self.anywhere.items()}
-                reached = [outcome for outcome in outcomes if outcome is not None]
+            if isinstance(statement, (If, Match)):
+                reached = self._branches(statement, done)
                 if not reached:
                     return None
-                self.missing.extend(set.union(*reached) - outcome for outcome in reached)
+                self._part(reached)
                 done |= set.intersection(*reached)
+            elif isinstance(statement, FunctionDefinition):
+                inside = (part for inner in walk(statement.body) for part in own_parts(inner))
+                self.hidden |= any(isinstance(part, Name) and part.id == self.own for part in inside)
             else:
+                returned = len(self._returns)
                 for inner in blocks(statement):
-                    done |= self.through(inner) or set()
+                    done |= self.through(inner, done) or set()
+                self.hidden |= len(self._returns) > returned  # an early end of a loop, or below a `with`
         return done
+
+    def _branches(self, statement: If | Match, done: Set[str]) -> list[set[str]]:
+        """What is set behind each branch that goes on; of cases, one is taken to match."""
+        counted = dict(self.anywhere)
+        outcomes = [self.through(inner, done) for inner in blocks(statement)]
+        if isinstance(statement, Match) or statement.orelse:
+            self.anywhere = {n: min(count, counted.get(n, 0) + 1) for n, count in self.anywhere.items()}
+        return [outcome for outcome in outcomes if outcome is not None]
 
     def unset_with(self, name: str) -> set[str]:
         """What is not set only where the attribute `name` is not set, either."""
