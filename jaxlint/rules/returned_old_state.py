@@ -23,7 +23,7 @@ from jaxlint.rules.analyses.changes.unused_copies import goes_on_with_original, 
 from jaxlint.rules.analyses.changes.updates import is_copy
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Call, Display, Expr, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted
 from jaxlint.syntax.names_read import names_inside, names_read
 from jaxlint.syntax.statements import (
     Annotate,
@@ -32,11 +32,13 @@ from jaxlint.syntax.statements import (
     Body,
     ClassDefinition,
     Do,
+    For,
     FunctionDefinition,
     Outer,
     Return,
     Statement,
     Try,
+    While,
     blocks,
     expressions,
     target_names,
@@ -151,20 +153,24 @@ class ReturnedOldState(BodyRule):
                 yield _problem(made, function.name, f"return `{made.name}`", fix, use)
         yield from _of_tuples(reader, code, function.name)
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
-        used = _used_names(code, evaluator)
+        used = _used_names(code.body, reader, code, evaluator)
+        turning = {id(s) for loop in walk(code.body) if isinstance(loop, (For, While)) for s in walk(loop.body)}
         for statement, following in _sequences(code.body, ()):
             made = copies.get(id(statement))
             if made is None or made.name in outer or made.name.startswith("_"):
                 continue
-            if made.name in used and not _keeps_part(made, code, following):
+            later = code.body if id(statement) in turning else following
+            is_used = made.name in used
+            if is_used and later is following:  # not where another branch reads a variable of the name
+                is_used = made.name in _used_names(later, reader, code, evaluator)
+            if is_used and not _keeps_part(made, code, following):
                 continue
             if is_bound_in(made.original, following):
                 continue
             if not _is_direct(made) and is_tried(statement, made.call, made.name, made.original, code, evaluator):
                 continue
             if any(isinstance(s, Return) and any(_handed_back(s.value, made.original)) for s in following):
-                use = "is only checked or printed" if made.name in names_read(code.body) else "is never used"
-                use = "is only asked for a result" if made.name in used else use
+                use = "is only asked for a result" if is_used else reader.use(made.name, later)
                 if any(s is statement for s in code.body):
                     way_out = f"return `{made.name}`"
                     yield _problem(made, function.name, way_out, _returning(made, following), use)
@@ -208,15 +214,13 @@ class _Reader:
 
     def _stepped(self, target: Expr, call: Call) -> _Made | None:
         """What a function returns that is given an instance, and returns another one of its class."""
-        given = call.positional
-        if not given or not isinstance(given[0], Name) or not isinstance(target, (Name, Display)):
+        if not isinstance(target, (Name, Display)) or self._returned.isdisjoint(map(dotted, call.positional)):
             return None
-        name = given[0].id
-        if name not in self._returned:
+        given = ((part, self._instances.instance(part)) for part in call.positional)
+        part, held = next(((part, held) for part, held in given if held is not None), (None, None))
+        if held is None or not isinstance(part, Name) or part.id not in self._returned:
             return None
-        held = self._instances.instance(given[0])
-        if held is None:
-            return None
+        name = part.id
         result = self._instances.value(call)
         if isinstance(result, Container) and result.kind == "tuple" and result.items and isinstance(target, Display):
             if len(result.items) != len(target.items):
@@ -227,6 +231,23 @@ class _Reader:
         if name == target.id or held.cls is not result.cls:
             return None
         return _Made(target.id, name, target.at, result.cls, call)
+
+    def stepped_on(self, statement: Statement) -> frozenset[str]:
+        """The variable that a statement gives another instance of the class of what it holds, made of that."""
+        match statement:
+            case Assign(targets=(Name(id=name) as target,), value=Call() as call):
+                if any(isinstance(part, Name) and part.id == name for part in (_start(call), *call.positional[:1])):
+                    held, made = self._instances.instance(target), self._instances.instance(call)
+                    if held is not None and made is not None and held.cls is made.cls:
+                        return frozenset({name})
+        return frozenset()
+
+    def use(self, name: str, following: Body) -> str:
+        """What becomes of a variable of which nothing else is made."""
+        if name not in names_read(following):
+            return "is never used"
+        is_stepped = any(name in self.stepped_on(statement) for statement in walk(following))
+        return "is read by nothing but its next update" if is_stepped else "is only checked or printed"
 
     @cached_property
     def wholes(self) -> dict[str, str]:
@@ -296,6 +317,14 @@ def _of_tuples(reader: _Reader, code: CodeRead, function: str) -> Iterator[Probl
             yield _problem_of(made, what, f"return a tuple with `{made.name}`", None)
 
 
+def _start(call: Call) -> Expr:
+    """What a chain of methods is called on: `x` of `x.moved(y).replace(...)`."""
+    first: Expr = call
+    while isinstance(first, Call) and isinstance(first.func, Attribute):
+        first = first.func.value
+    return first
+
+
 def _is_direct(made: _Made) -> bool:
     """Whether an update is written out, and no function of the user's makes it."""
     return made.update is not None and not (isinstance(made.update, Replace) and made.update.by is not None)
@@ -306,15 +335,15 @@ def _keeps_part(made: _Made, code: CodeRead, following: tuple[Statement, ...]) -
     return made.update is not None and keeps_only_part(made.name, made.original, made.update, code, following)
 
 
-def _used_names(code: CodeRead, evaluator: Evaluator) -> set[str]:
-    """The variables of which something is made; to check or to print one is no use."""
+def _used_names(body: Body, reader: _Reader, code: CodeRead, evaluator: Evaluator) -> set[str]:
+    """The variables of which something else is made; to check or to print one is no use."""
     used: set[str] = set()
-    for statement in walk(code.body):
+    for statement in walk(body):
         if any(blocks(statement)):
             used.update(*map(names_inside, expressions(statement)))
         elif not _only_looks(statement, code, evaluator):
-            used |= names_read((statement,))
-    return used & names_read(code.body)
+            used |= names_read((statement,)) - reader.stepped_on(statement)
+    return used & names_read(body)
 
 
 def _only_looks(statement: Statement, code: CodeRead, evaluator: Evaluator) -> bool:
