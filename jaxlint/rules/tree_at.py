@@ -16,8 +16,9 @@ from jaxlint.infer.known.values import Array, Container, Instance, Scalar, Value
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
+from jaxlint.pytrees.frameworks.equinox import EMPTY_WITHOUT
 from jaxlint.pytrees.missing_members import misses_attribute
-from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.changes.selections import selection
 from jaxlint.rules.analyses.instances.given_literals import is_given_tuple
 from jaxlint.rules.base import EventRule, Problem
@@ -44,6 +45,8 @@ from jaxlint.syntax.expressions import (
 from jaxlint.syntax.spelling import nearest
 
 _SEQUENCES = ("tuple", "list")
+#: So many instances may stand in one another in a tree that is looked through.
+_MAX_DEPTH = 4
 _PARAMETERS = ("where", "pytree", "replace", "replace_fn", "is_leaf")
 #: What the marker that stands for a leaf answers.
 _OF_LEAF = {
@@ -67,8 +70,8 @@ class TreeAt(EventRule):
     ## What it does
 
     Finds calls of `eqx.tree_at` that cannot work: a `where` that selects a static field, a name that the module does
-    not have, a part of an array or the result of a computation, or the same node twice; another number of replacements
-    than of nodes; both `replace` and `replace_fn`, or neither.
+    not have, a part of an array or the result of a computation, a None beside which there is another one, or the same
+    node twice; another number of replacements than of nodes; both `replace` and `replace_fn`, or neither.
 
     ## Why is this bad?
 
@@ -243,6 +246,7 @@ def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evalua
     if not isinstance(inner, Name) or inner.id not in values:
         return None
     value = plain(values[inner.id])
+    holder: tuple[Field, PytreeClass] | None = None
     for step in reversed(steps):
         if isinstance(value, Array) and value.library != "numpy":
             if isinstance(step, Attribute) and step.attr not in ARRAY_ATTRIBUTES | ARRAY_METHODS | ARRAY_REDUCTIONS:
@@ -260,15 +264,67 @@ def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evalua
             family = evaluator.model.family(cls, exact=value.exact)
             if all(one.fields_known and misses_attribute(one, attr, evaluator.model) for one in family):
                 return _misspelt(step, cls)
+            if all(_is_computed(one, attr, evaluator) for one in family):
+                what, way_out = f"selects the property `{attr}` of `{cls.name}`", "select what it is computed from"
+                return _Wrong(step.at, f"{what}, which is computed", "TypeError", way_out)
             return None
         if field.role is Role.STATIC and cls.framework is EQUINOX:
             what = f"selects `{attr}` of `{cls.name}`, which is static"
             fix = _replaced(expr, event, evaluator) if inner is step.value else None
             return _Wrong(step.at, what, "TypeError (not a leaf of the pytree)", "use `dataclasses.replace`", fix)
-        value = plain(evaluator.promises.field(field, cls))
+        if step is steps[0] and _is_one_of_many_empty(attr, holder, event, evaluator):
+            what, way_out = f"selects `{attr}`, one of several None in the tree", "pass `is_leaf=lambda x: x is None`"
+            return _Wrong(step.at, what, "ValueError (does not uniquely identify a single element)", way_out)
+        holder, value = (field, cls), plain(evaluator.promises.field(field, cls))
         if isinstance(value, Array) and is_given_tuple(field, cls, evaluator):
             return None
     return None
+
+
+def _is_computed(cls: PytreeClass, attr: str, evaluator: Evaluator) -> bool:
+    """Whether an attribute is a property that computes an array with operators."""
+    getter = evaluator.getter(cls, attr)
+    returned = () if getter is None else getter.declaration.return_values
+    is_array = bool(returned) and isinstance(plain(evaluator.attribute_of(Instance(cls), attr)), Array)
+    return is_array and all(isinstance(value, (Binary, Unary)) for value in returned)
+
+
+def _is_one_of_many_empty(
+    attr: str, holder: tuple[Field, PytreeClass] | None, event: Update, evaluator: Evaluator
+) -> bool:
+    """Whether a node, of the field `holder` of some class, is None, and not the only one in the tree."""
+    if _argument(event.call, 4, "is_leaf") is not None or "is_leaf" in event.place.module.source.text:
+        return False  # another call may have put something there
+    tree = plain(event.receiver)
+    if holder is None or attr not in EMPTY_WITHOUT or not isinstance(tree, Instance):
+        return False
+    return _are_made_without(attr, *holder, evaluator) and _empty_in(tree.cls, evaluator, 0) > 1
+
+
+def _empty_in(cls: PytreeClass, evaluator: Evaluator, depth: int) -> int:
+    """How many layers at least, in an instance of a class and those in it, are made without one of their leaves."""
+    count = 0
+    for field in cls.leaves or ():
+        held = plain(evaluator.promises.field(field, cls))
+        if any(_are_made_without(attr, field, cls, evaluator) for attr in EMPTY_WITHOUT):
+            count += 1
+        elif isinstance(held, Instance) and held.cls.is_pytree and depth < _MAX_DEPTH:
+            count += _empty_in(held.cls, evaluator, depth + 1)
+    return count
+
+
+def _are_made_without(attr: str, field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether methods of a class put nothing into a field but layers of equinox without a leaf: `use_bias=False`."""
+    made = cls.assigned.get(field.name, [])
+    return bool(made) and all(one is not None and _is_made_without(attr, one, evaluator) for one in made)
+
+
+def _is_made_without(attr: str, made: Placed, evaluator: Evaluator) -> bool:
+    if not isinstance(made.expr, Call):
+        return False
+    told = made.expr.keyword(EMPTY_WITHOUT[attr])
+    name = evaluator.model.resolver.library_name(made.expr.func, made.module, made.scope) or ""
+    return isinstance(told, Constant) and told.value is False and name.startswith("equinox.nn.")
 
 
 def _adds(expr: Binary, values: Mapping[str, Value], event: Update, evaluator: Evaluator) -> bool:
