@@ -15,7 +15,9 @@ from jaxlint.infer.known.values import (
     Instance,
     UnknownValue,
     Value,
+    element_of,
     is_one_number,
+    joined,
     plain,
 )
 from jaxlint.infer.transforms.calling import piece_of
@@ -31,7 +33,8 @@ _Key = tuple[str, str, tuple[str, str] | None]
 
 #: Functions of equinox that leave some leaves of an instance out.
 _PARTING = frozenset({"partition", "filter"})
-#: The kinds of containers that a dict may be declared as.
+#: The kinds of containers that a list, and a dict, may be declared as.
+_LISTS = frozenset({"list", "tuple", "sequence"})
 _DICTS = frozenset({"dict", "mapping"})
 
 
@@ -129,7 +132,31 @@ class Promises:
             return UNKNOWN
         if isinstance(declared, Array) and declared.single is None and seen and all(map(is_one_number, seen)):
             return Array(declared.library, True, declared.declared)
+        return _filled(declared, seen) if None not in given and not _is_changed(field.name, cls) else declared
+
+
+def _filled(declared: Value, seen: list[Value]) -> Value:
+    """What is declared; of a list of anything (`layers: list`), the class of which all are that are put there."""
+    if not isinstance(declared, Container) or declared.kind not in _LISTS or declared.items is not None:
         return declared
+    if declared.element != UNKNOWN or not seen:
+        return declared
+    element = plain(joined([element_of(one) for one in seen]))
+    if not isinstance(element, Instance):
+        return declared
+    held = Instance(element.cls, declared=True)  # others may be put there from outside
+    return msgspec.structs.replace(declared, element=held)
+
+
+def _is_changed(name: str, cls: PytreeClass) -> bool:
+    """Whether a method changes an attribute in place."""
+    functions = (
+        one.module.outline.functions[qualname]
+        for one in cls.mro
+        for qualnames in one.symbol.declaration.methods.values()
+        for qualname in qualnames
+    )
+    return any(name in function.self_mutations for function in functions)
 
 
 def _is_parted(given: list[Placed | None], name: str, cls: PytreeClass) -> bool:

@@ -49,7 +49,11 @@ def compared(
 
 
 def _mismatch(cls: PytreeClass, given: Flattened, back: Rebuilt, evaluator: Evaluator) -> Mismatch | None:
-    into = None if any(p >= len(given.children) for p in back.targets) else _attributes_of(cls, back, evaluator)
+    into = (
+        None
+        if any(p >= len(given.children) for p in (*back.targets, *back.set_behind))
+        else _attributes_of(cls, back, evaluator)
+    )
     if into is None:
         return None
     read_by = _read_by_properties(cls, given.children, evaluator)
@@ -98,7 +102,7 @@ def _attributes_of(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> dic
         if name not in stored:
             return None
         names[position] = stored[name]
-    return names
+    return names | back.set_behind
 
 
 def _reset(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> str | None:
@@ -111,6 +115,8 @@ def _reset(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> str | None:
         is_given = parameter.name in back.passed or (parameter.kind == "positional" and str(index) in back.passed)
         default = parameter.default
         if not is_given and stored.get(parameter.name) in needed and default is not None and not is_none(default):
+            if stored[parameter.name] in back.names_behind:
+                continue
             if not is_only_shown(stored[parameter.name], cls):
                 return stored[parameter.name]
     return None

@@ -65,6 +65,9 @@ class Rebuilt(msgspec.Struct, frozen=True):
     taken: Display | None = None
     #: What the constructor is given, children and others; None if that is not told.
     passed: frozenset[str] | None = None
+    #: The attributes that are set behind the call of the constructor: those that are children, and all.
+    set_behind: dict[int, str] = msgspec.field(default_factory=dict)
+    names_behind: frozenset[str] = frozenset()
 
 
 class Routine(msgspec.Struct, frozen=True):
@@ -151,6 +154,8 @@ class _Rebuilding:
         #: What local names stand for: the position of a child, or -1 for a part of the aux data.
         self._positions: dict[str, int] = {}
         self._made: str | None = None
+        #: The call of the constructor whose result is in the variable.
+        self._call: Call | None = None
         self._set: dict[int, str] = {}
         self._others: set[str] | None = set()
 
@@ -159,6 +164,12 @@ class _Rebuilding:
         *statements, last = body
         if not all(map(self._statement, statements)) or not isinstance(last, Return) or last.value is None:
             return None
+        if self._call is not None:
+            back = self._constructed(self._call, last) if dotted(last.value) == self._made else None
+            if back is None or self._others is None:
+                return None
+            names = frozenset({*self._set.values(), *self._others})
+            return msgspec.structs.replace(back, set_behind=self._set, names_behind=names)
         if self._made is not None:
             others = None if self._others is None else frozenset(self._others)
             return Rebuilt(self._set, True, last, others, self._taken) if dotted(last.value) == self._made else None
@@ -180,6 +191,9 @@ class _Rebuilding:
             case Assign(targets=(Name(id=name),), value=Call() as call) if self._makes(call):
                 self._made = name
                 return True
+            case Assign(targets=(Name(id=name),), value=Call() as call) if self._constructs(call):
+                self._made, self._call = name, call
+                return True
             case Annotate(target=target, value=value) if value is not None:
                 return self._bind(target, value)
             case Assign(targets=(target,), value=value):
@@ -192,8 +206,12 @@ class _Rebuilding:
             return False
         return dotted(call.args[0].value) in self._makers
 
+    def _constructs(self, call: Call) -> bool:
+        """Whether a call makes the first instance, by the constructor."""
+        return self._made is None and dotted(call.func) in self._makers
+
     def _is_made(self, expr: Expr) -> bool:
-        """Whether an expression is the instance that was made without its constructor."""
+        """Whether an expression is the instance that was made, mostly without its constructor."""
         return self._made is not None and dotted(expr) == self._made
 
     def _is_dict(self, expr: Expr) -> bool:
