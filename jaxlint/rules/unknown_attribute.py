@@ -13,13 +13,14 @@ from jaxlint.infer.choosing.given import GivenClasses
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
-from jaxlint.infer.known.values import Choice, Instance, Value, plain
+from jaxlint.infer.known.values import Choice, Container, Instance, Value, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.instances.asked_classes import AskedClasses
+from jaxlint.rules.analyses.instances.dict_fields import DictRead, read_of_dicts
 from jaxlint.rules.analyses.instances.hopes import is_made_in
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.methods import text_of
@@ -41,7 +42,8 @@ class UnknownAttribute(NodeRule):
     """
     ## What it does
 
-    Finds attributes that are read of an instance whose class certainly lacks them; of a union, all of its classes.
+    Finds attributes that are read of an instance whose class certainly lacks them; of a union, all of its classes, or
+    those that `isinstance` leaves; and of a field that holds a dict.
 
     ## Why is this bad?
 
@@ -149,6 +151,9 @@ class UnknownAttribute(NodeRule):
                 continue  # an annotation may stand for another class that has the attribute
             if not _is_written(part, function):
                 seen.setdefault(name, {})[part.attr] = part, options
+        for read in read_of_dicts(code, instances, evaluator):
+            if any(read.part is one for one in code.contents.expected_to_work) and not _is_written(read.part, function):
+                yield _problem_of_dict(read)
         for missing in seen.values():
             for part, options in missing.values():
                 if len(missing) < _TOO_MANY or all(one.exact for one in options):
@@ -240,6 +245,8 @@ def _leads_astray(path: list[str], cls: PytreeClass, given: GivenClasses) -> boo
     if field is None:
         return misses_attribute(cls, path[0], given.model)
     held = plain(given.annotations.read(field.annotation)) if path[1:] and field.annotation is not None else None
+    if isinstance(held, Container) and held.kind == "dict" and not hasattr(dict, path[1]):
+        return True
     return isinstance(held, Instance) and held.cls.is_pytree and _leads_astray(path[1:], held.cls, given)
 
 
@@ -293,6 +300,20 @@ def _may_be_of_another(attr: str, cls: PytreeClass, code: CodeRead, evaluator: E
     known = {module.path: module for module in (code.place.module, *(one.module for one in cls.mro))}.values()
     homes = (home for module in known for home in (module, *evaluator.model.importers(module)))
     return any(written.search(home.source.text) for home in homes)
+
+
+def _problem_of_dict(read: DictRead) -> Problem:
+    """What is wrong with an attribute of a dict; that the field holds one, perhaps only an annotation says."""
+    attr = read.part.attr
+    way_out = f'read `["{attr}"]`'
+    what = f"`{read.field.name}` of `{read.cls.name}` is a dict, which has no attribute `{attr}`"
+    return Problem(
+        at=read.part.at,
+        message=f"{what}: AttributeError; {way_out}",
+        reason="what a dict holds are its items, and no attributes",
+        help=way_out,
+        confidence=None if read.is_seen else Confidence.LOW,
+    )
 
 
 def _problem(part: Attribute, classes: Sequence[PytreeClass], *, is_hoped: bool) -> Problem:
