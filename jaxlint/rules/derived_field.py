@@ -14,6 +14,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role, Unflatten
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.fields.made_from import made_from
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
@@ -98,7 +99,8 @@ class DerivedField(EventRule):
 
     A leaf that only begins as a function of the other (a running mean, a target network) may go its own way. It is left
     to itself, too, if it is computed from one item of the other, as an update may change the other items. What only a
-    classmethod computes may be meant to begin like that, and is reported with low confidence.
+    classmethod or one construction computes may be meant to begin like that, and is reported with low confidence; what
+    some update replaces alone goes its own way.
 
     ## References
 
@@ -112,6 +114,16 @@ class DerivedField(EventRule):
     since = "0.1.0"
     confidence = Confidence.MEDIUM
     events = (Update,)
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[tuple[str, str], str], list[tuple[str, str, int]]] = {}
+
+    def _made_from(self, cls: PytreeClass, module: Module, evaluator: Evaluator) -> list[tuple[str, str, int]]:
+        """What constructions compute of another leaf, which is found out once."""
+        key = cls.symbol.key, module.path
+        if key not in self._made:
+            self._made[key] = list(made_from(cls, module, _source_of_variables, evaluator))
+        return self._made[key]
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what one update replaces, and at what is computed from it."""
@@ -133,6 +145,10 @@ class DerivedField(EventRule):
         for once, changed in _derived_once(cls, replaced, evaluator):
             if _is_leaf(cls, once):
                 found[once] = (min(changed), True)
+        for derived, source, count in self._made_from(cls, event.place.module, evaluator):
+            if derived not in found and derived not in replaced and source in replaced:
+                if _is_leaf(cls, derived) and _is_leaf(cls, source) and cls.method("__post_init__") is None:
+                    found[derived] = (source, count > 1)
         for derived, (source, is_always) in found.items():
             if source in replaced and derived not in replaced and not _is_updated_too(derived, event, evaluator):
                 way_out = f"compute `{derived}` again, or make it a property"
@@ -246,6 +262,10 @@ def _source(value: Expr, own: str | None, kept: Mapping[str, str]) -> str | None
     """The one attribute of which a value is computed, if it is computed of one."""
     found = _sources_of(value, own, kept)
     return next(iter(found)) if len(found) == 1 else None
+
+
+def _source_of_variables(value: Expr, kept: Mapping[str, str]) -> str | None:
+    return _source(value, None, kept)
 
 
 # -- fields that __post_init__ computes where they are None ----------------------------------------
