@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from jaxlint.finding import Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import Array, plain
+from jaxlint.infer.known.values import arrays_in
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Kind, Placed, PytreeClass
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
@@ -135,11 +135,11 @@ def _defaults(function: Function, module: Module, of: str, evaluator: Evaluator)
 
 
 def _made(value: Expr, module: Module, scope: str, evaluator: Evaluator) -> Call | None:
-    """The call in an expression that makes an array of jax."""
+    """The call in an expression that makes an array of jax, or several."""
     for part in parts(value, nested=False):
         if isinstance(part, Call):
-            found = plain(evaluator.static(Placed(part, module, scope)))
-            if isinstance(found, Array) and found.library == "jax" and not found.declared:
+            found = arrays_in(evaluator.static(Placed(part, module, scope)))
+            if any(array.library == "jax" and not array.declared for array in found):
                 return part
     return None
 
