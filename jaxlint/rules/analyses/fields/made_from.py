@@ -6,35 +6,35 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
 from jaxlint.project.modules import Module
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.instances.given_literals import calls_in
-from jaxlint.syntax.expressions import Call, Expr, Name, last_name
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, last_name
 
 
 def made_from(
-    cls: PytreeClass,
-    module: Module,
-    source: Callable[[Expr, Mapping[str, str]], str | None],
-    evaluator: Evaluator,
+    cls: PytreeClass, source: Callable[[Expr, Mapping[str, str]], str | None], evaluator: Evaluator
 ) -> Iterator[tuple[str, str, int]]:
-    """The leaves that are always computed of another one, with that, and how many constructions do so.
+    """The leaves that functions of jax always compute of another one, with that, and how many constructions do so.
 
-    Those of the class's module and of `module` are looked at; `source` tells of which variable a value is computed. A
-    leaf that an update changes without the other one goes its own way.
+    `source` tells of which variable a value is computed. A leaf that an update changes without the other one goes its
+    own way.
     """
-    modules = tuple({one.path: one for one in (cls.module, module)}.values())
+    known = {one.path: one for one in (cls.module, *evaluator.model.importers(cls.module))}
     making = re.compile(rf"\b{re.escape(cls.name)}\s*\(")
-    made = [
-        dict(_computed(given, source))
+    modules = [one for one in known.values() if making.search(one.source.text)]
+    calls = (
+        (call, Placed(call, home, function.inner_scope if function else ""))
         for home in modules
-        for call, _ in calls_in(home, making, evaluator)
-        if last_name(call.func) == cls.name and (given := _arguments(call, cls))
-    ]
+        for call, function in calls_in(home, making, evaluator)
+        if last_name(call.func) == cls.name
+    )
+    made = [dict(_computed(_arguments(call, cls), source, placed, evaluator)) for call, placed in calls]
     first, *others = made or [{}]
     for derived, of in first.items():
-        if all(one.get(derived) == of for one in others) and not _goes_alone(derived, of, modules, evaluator):
+        if all(one.get(derived) == of for one in others) and not _goes_alone(derived, of, known.values(), evaluator):
             yield derived, of, len(made)
 
 
@@ -48,13 +48,27 @@ def _arguments(call: Call, cls: PytreeClass) -> dict[str, Expr]:
 
 
 def _computed(
-    given: Mapping[str, Expr], source: Callable[[Expr, Mapping[str, str]], str | None]
+    given: Mapping[str, Expr],
+    source: Callable[[Expr, Mapping[str, str]], str | None],
+    call: Placed,
+    evaluator: Evaluator,
 ) -> Iterator[tuple[str, str]]:
     kept = {value.id: name for name, value in given.items() if isinstance(value, Name)}
     for name, value in given.items():
-        of = None if isinstance(value, Name) else source(value, kept)
+        of = source(value, kept) if _is_of_library(value, call, evaluator) else None
         if of is not None and of != name:
             yield name, of
+
+
+def _is_of_library(value: Expr, call: Placed, evaluator: Evaluator) -> bool:
+    """Whether an operator, a method of an array or a function of jax computes a value, and not one of the project."""
+    if not isinstance(value, Call):
+        return isinstance(value, Binary)
+    name = evaluator.model.resolver.library_name(value.func, call.module, call.scope)
+    is_method = (
+        isinstance(value.func, Attribute) and isinstance(value.func.value, Name) and value.func.attr in ARRAY_REDUCTIONS
+    )
+    return is_method or name.startswith(("jax.", "numpy."))
 
 
 def _goes_alone(derived: str, source: str, modules: Iterable[Module], evaluator: Evaluator) -> bool:
