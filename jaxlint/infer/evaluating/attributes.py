@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from msgspec.structs import replace
 
-from jaxlint.infer.bodies.filling import put_into
+from jaxlint.infer.bodies.filling import is_attribute_of, put_into
 from jaxlint.infer.evaluating.interfaces import Calls
 from jaxlint.infer.known.annotations import AnnotationReader
 from jaxlint.infer.known.bound_again import after, bindings_of, is_attribute, is_variable
@@ -31,6 +31,7 @@ from jaxlint.infer.known.values import (
     Treedef,
     UnknownValue,
     Value,
+    element_of,
     join,
     joined,
     of_any_library,
@@ -60,7 +61,7 @@ class Attributes:
     def __init__(self, model: PytreeModel) -> None:
         self.model = model
         self.annotations = AnnotationReader(model)
-        self.promises = Promises(self.annotations, self._seen)
+        self.promises = Promises(self.annotations, self._seen, self._put_there)
         self.calls: Calls
         self._attributes: dict[tuple[tuple[str, str], str], Value] = {}
         #: The attributes of things outside of the project.
@@ -325,18 +326,50 @@ class Attributes:
 
     def _filled(self, container: Container, cls: PytreeClass, attr: str) -> Value:
         """A list or dict that an attribute holds and that is made empty, with what methods of the class put into it."""
-        put: list[Value] = []
+        put = list(self._put(cls, attr))
+        if not put or None in put:
+            return container
+        return replace(container, items=None, element=joined([self.assigned_value(one) for one in put if one]))
+
+    def _put(self, cls: PytreeClass, attr: str) -> Iterator[Placed | None]:
+        """What methods of a class put into the list or dict that an attribute holds; None for what is not told."""
         for one in cls.mro:
             functions = one.module.outline.functions
             for method in [functions[names[-1]] for names in one.symbol.declaration.methods.values()]:
                 if attr not in method.self_mutations or method.self_name is None:
                     continue
                 body = self.calls.body_of(FunctionSymbol(one.module, method)) or ()
-                for expr in put_into(attr, method.self_name, body):
-                    if expr is None:
-                        return container
-                    put.append(self.assigned_value(Placed(expr, one.module, method.inner_scope)))
-        return replace(container, items=None, element=joined(put)) if put else container
+                for expr in put_into(partial(is_attribute_of, attr, method.self_name), body):
+                    yield None if expr is None else Placed(expr, one.module, method.inner_scope)
+
+    def _put_there(self, cls: PytreeClass, attr: str) -> Value:
+        """What all is that methods of a class put into a list, which they give to an attribute or it has already."""
+        found: list[Value] = []
+        for placed in cls.assigned.get(attr, ()):
+            held = UNKNOWN if placed is None else self._list_at(placed)
+            if not isinstance(held, Container):
+                return UNKNOWN
+            if held.items != ():
+                found.append(element_of(held))
+        put = list(self._put(cls, attr))
+        return UNKNOWN if None in put else joined([*found, *(self.assigned_value(one) for one in put if one)])
+
+    def _list_at(self, placed: Placed) -> Value:
+        """A list that is given to an attribute: what a variable holds that begins empty, with what is put into it."""
+        match placed.expr:
+            case Call(func=Name(id="list" | "tuple"), args=(_,), positional=(Name() as copied,)):
+                return self._list_at(replace(placed, expr=copied))
+        method, held = placed.module.outline.function_of(placed.scope), plain(self.assigned_value(placed))
+        if method is None or not isinstance(placed.expr, Name):
+            return held
+        name = placed.expr.id
+        body = self.calls.body_of(FunctionSymbol(placed.module, method)) or ()
+        put = list(put_into(partial(is_variable, name), body))
+        if not isinstance(held, Container) or not put:
+            return held
+        values = [self.assigned_value(Placed(one, placed.module, placed.scope)) if one else UNKNOWN for one in put]
+        values += [element_of(held)] if held.items != () else []
+        return replace(held, items=None, element=joined(values))
 
 
 def hands_on_to(cls: PytreeClass) -> str:

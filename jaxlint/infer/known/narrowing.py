@@ -229,7 +229,7 @@ def _without(before: Value, tested: Value) -> Value:
         return before
     if not isinstance(known, Choice) or not isinstance(tested, ClassObject):
         return UNKNOWN
-    others = [one for one in map(plain, known.options) if one == NONE or isinstance(one, Instance)]
+    others: list[Value] = [one for one in map(plain, known.options) if one == NONE or isinstance(one, Instance)]
     left = [one for one in others if not isinstance(one, Instance) or tested.cls not in one.cls.mro]
     return choice(left) if left and len(others) == len(known.options) else UNKNOWN
 

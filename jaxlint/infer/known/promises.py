@@ -15,9 +15,7 @@ from jaxlint.infer.known.values import (
     Instance,
     UnknownValue,
     Value,
-    element_of,
     is_one_number,
-    joined,
     plain,
 )
 from jaxlint.infer.transforms.calling import piece_of
@@ -41,10 +39,17 @@ _DICTS = frozenset({"dict", "mapping"})
 class Promises:
     """Reads annotations of parameters, results and fields; a default, a `return` or a method may contradict them."""
 
-    def __init__(self, annotations: AnnotationReader, seen: Callable[[Placed], Value]) -> None:
+    def __init__(
+        self,
+        annotations: AnnotationReader,
+        seen: Callable[[Placed], Value],
+        put_there: Callable[[PytreeClass, str], Value],
+    ) -> None:
         self.annotations = annotations
         #: What an expression outside of the code being read evaluates to.
         self.seen = seen
+        #: What all is that methods of a class put into the list of an attribute.
+        self.put_there = put_there
         self._returned: dict[_Key, Value] = {}
         self._fields: dict[tuple[str, str, str, tuple[str, str]], Value] = {}
         self._non_arrays: dict[tuple[str, str, str], str | None] = {}
@@ -132,31 +137,17 @@ class Promises:
             return UNKNOWN
         if isinstance(declared, Array) and declared.single is None and seen and all(map(is_one_number, seen)):
             return Array(declared.library, True, declared.declared)
-        return _filled(declared, seen) if None not in given and not _is_changed(field.name, cls) else declared
+        return self._filled(declared, field, cls)
 
-
-def _filled(declared: Value, seen: list[Value]) -> Value:
-    """What is declared; of a list of anything (`layers: list`), the class of which all are that are put there."""
-    if not isinstance(declared, Container) or declared.kind not in _LISTS or declared.items is not None:
-        return declared
-    if declared.element != UNKNOWN or not seen:
-        return declared
-    element = plain(joined([element_of(one) for one in seen]))
-    if not isinstance(element, Instance):
-        return declared
-    held = Instance(element.cls, declared=True)  # others may be put there from outside
-    return msgspec.structs.replace(declared, element=held)
-
-
-def _is_changed(name: str, cls: PytreeClass) -> bool:
-    """Whether a method changes an attribute in place."""
-    functions = (
-        one.module.outline.functions[qualname]
-        for one in cls.mro
-        for qualnames in one.symbol.declaration.methods.values()
-        for qualname in qualnames
-    )
-    return any(name in function.self_mutations for function in functions)
+    def _filled(self, declared: Value, field: Field, cls: PytreeClass) -> Value:
+        """What is declared; of a list of anything (`layers: list`), the class of which all are that are put there."""
+        if not isinstance(declared, Container) or declared.kind not in _LISTS or declared.items is not None:
+            return declared
+        element = plain(self.put_there(cls, field.name)) if declared.element == UNKNOWN else UNKNOWN
+        if not isinstance(element, Instance):
+            return declared
+        held = Instance(element.cls, declared=True)  # others may be put there from outside
+        return msgspec.structs.replace(declared, element=held)
 
 
 def _is_parted(given: list[Placed | None], name: str, cls: PytreeClass) -> bool:
