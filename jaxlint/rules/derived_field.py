@@ -116,13 +116,13 @@ class DerivedField(EventRule):
     events = (Update,)
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, str], list[tuple[str, str, int]]] = {}
+        self._made: dict[tuple[tuple[str, str], str], list[tuple[str, str, int]]] = {}
 
-    def _made_from(self, cls: PytreeClass, evaluator: Evaluator) -> list[tuple[str, str, int]]:
+    def _made_from(self, cls: PytreeClass, module: Module, evaluator: Evaluator) -> list[tuple[str, str, int]]:
         """What constructions compute of another leaf, which is found out once."""
-        key = cls.symbol.key
+        key = cls.symbol.key, module.path
         if key not in self._made:
-            self._made[key] = list(made_from(cls, _source_of_variables, evaluator))
+            self._made[key] = list(made_from(cls, module, _source_of_variables, evaluator))
         return self._made[key]
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
@@ -145,7 +145,7 @@ class DerivedField(EventRule):
         for once, changed in _derived_once(cls, replaced, evaluator):
             if _is_leaf(cls, once):
                 found[once] = (min(changed), True)
-        for derived, source, count in self._made_from(cls, evaluator):
+        for derived, source, count in self._made_from(cls, event.place.module, evaluator):
             if derived not in found and derived not in replaced and source in replaced:
                 if _is_leaf(cls, derived) and _is_leaf(cls, source) and cls.method("__post_init__") is None:
                     found[derived] = (source, count > 1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from jaxlint.cst.changes import Decorate, Proposal, Rename, Rewrite
 from jaxlint.cst.failing import proposing
-from jaxlint.finding import Applicability
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.project.resolution import FunctionSymbol
@@ -122,8 +124,8 @@ class MalformedFlatten(ClassRule, BodyRule):
     ## When not to use it
 
     Attributes that are left out are reported in three cases only: the constructor takes them, and `__repr__` is not all
-    that reads them; `tree_unflatten` calls no constructor, and methods read them without asking; or they count what a
-    transformed function does. So a cache that may be lost should be no parameter of the constructor.
+    that reads them; `tree_unflatten` calls no constructor, and methods or transformed functions read them without
+    asking; or they count what a transformed function does. So a cache that may be lost should be no parameter.
 
     ## References
 
@@ -388,15 +390,11 @@ def _uncounted(cls: PytreeClass, at: Span, name: str, method: str) -> Problem:
 
 
 def _left_out(cls: PytreeClass, at: Span, by: str, found: Mismatch) -> Problem:
-    outcome = "an instance has none any more after the first transformation (AttributeError)"
-    outcome = "each transformation resets it to its default" if found.is_reset else outcome
-    return _problem(
-        cls,
-        at,
-        f"{by} leaves `{found.left}` out: {outcome}; add it to the children or to the aux data",
-        f"give `{found.left}`, too, and set it in `tree_unflatten`",
-        completed(cls),
-    )
+    lost = "an instance has none any more after the first transformation (AttributeError)"
+    outcome = "each transformation resets it to its default" if found.is_reset else lost
+    what = f"{by} leaves `{found.left}` out: {outcome}; add it to the children or to the aux data"
+    problem = _problem(cls, at, what, f"give `{found.left}`, too, and set it in `tree_unflatten`", completed(cls))
+    return replace(problem, confidence=Confidence.MEDIUM) if found.by_name else problem
 
 
 def _new_without_arguments(cls: PytreeClass, by: str, call: Call, method: Function, required: str) -> Problem:

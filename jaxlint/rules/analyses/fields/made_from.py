@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
@@ -13,28 +14,43 @@ from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.instances.given_literals import calls_in
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, last_name
 
+#: Tells of which of some variables, by the fields that they are given to, a value is computed.
+_Source: TypeAlias = Callable[[Expr, Mapping[str, str]], "str | None"]
+
 
 def made_from(
-    cls: PytreeClass, source: Callable[[Expr, Mapping[str, str]], str | None], evaluator: Evaluator
+    cls: PytreeClass, module: Module, source: _Source, evaluator: Evaluator
 ) -> Iterator[tuple[str, str, int]]:
     """The leaves that functions of jax always compute of another one, with that, and how many constructions do so.
 
     `source` tells of which variable a value is computed. A leaf that an update changes without the other one goes its
-    own way.
+    own way. Only if the constructions in `module` and that of the class do so, all others are asked.
     """
-    known = {one.path: one for one in (cls.module, *evaluator.model.importers(cls.module))}
+    near = {one.path: one for one in (cls.module, module)}
+    if not any(True for _ in _always(cls, near.values(), source, evaluator)):
+        return
+    known = near | {one.path: one for one in evaluator.model.importers(cls.module)}
+    for derived, of, count in _always(cls, known.values(), source, evaluator):
+        if not _goes_alone(derived, of, known.values(), evaluator):
+            yield derived, of, count
+
+
+def _always(
+    cls: PytreeClass, modules: Iterable[Module], source: _Source, evaluator: Evaluator
+) -> Iterator[tuple[str, str, int]]:
+    """What all constructions of a class in some modules compute of another argument."""
     making = re.compile(rf"\b{re.escape(cls.name)}\s*\(")
-    modules = [one for one in known.values() if making.search(one.source.text)]
     calls = (
         (call, Placed(call, home, function.inner_scope if function else ""))
         for home in modules
+        if making.search(home.source.text)
         for call, function in calls_in(home, making, evaluator)
         if last_name(call.func) == cls.name
     )
     made = [dict(_computed(_arguments(call, cls), source, placed, evaluator)) for call, placed in calls]
     first, *others = made or [{}]
     for derived, of in first.items():
-        if all(one.get(derived) == of for one in others) and not _goes_alone(derived, of, known.values(), evaluator):
+        if all(one.get(derived) == of for one in others):
             yield derived, of, len(made)
 
 
@@ -49,7 +65,7 @@ def _arguments(call: Call, cls: PytreeClass) -> dict[str, Expr]:
 
 def _computed(
     given: Mapping[str, Expr],
-    source: Callable[[Expr, Mapping[str, str]], str | None],
+    source: _Source,
     call: Placed,
     evaluator: Evaluator,
 ) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.analyses.rebuilding.flattening import Flattened, Rebuilt, Routine, flattened, rebuilt
+from jaxlint.rules.analyses.rebuilding.read_elsewhere import read_when_rebuilt
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none
 from jaxlint.syntax.statements import Body, all_parts
@@ -33,6 +34,8 @@ class Mismatch(msgspec.Struct, frozen=True):
     left: str | None = None
     #: Whether that has its default again, which the constructor gives it.
     is_reset: bool = False
+    #: Whether functions outside of the class read it of what seems to be an instance, by its name.
+    by_name: bool = False
 
 
 def compared(
@@ -68,9 +71,12 @@ def _mismatch(cls: PytreeClass, given: Flattened, back: Rebuilt, evaluator: Eval
         reset = _reset(cls, back, evaluator)
         return None if reset is None or reset in given.aux else Mismatch(sent, into, left=reset, is_reset=True)
     known = {*into.values(), *back.others, *given.aux, *given.children}
-    needed = (*_needed(cls, evaluator), *_only_made(cls))
-    left = next((name for name in needed if name not in known), None)
-    return Mismatch(sent, into, left=left) if left is not None else None
+    made = _only_made(cls)
+    left = next((name for name in (*_needed(cls, evaluator), *_read(cls, made)) if name not in known), None)
+    if left is not None:
+        return Mismatch(sent, into, left=left)
+    elsewhere = next(read_when_rebuilt(cls, made - _bound(cls) - known, evaluator), None)
+    return None if elsewhere is None else Mismatch(sent, into, left=elsewhere, by_name=True)
 
 
 def _read_by_properties(cls: PytreeClass, names: Iterable[str], evaluator: Evaluator) -> dict[str, str]:
@@ -141,28 +147,25 @@ def _needed(cls: PytreeClass, evaluator: Evaluator) -> Iterator[str]:
     yield from _read(cls, set(evaluator.calls.stored_parameters(cls).values()))
 
 
-def _only_made(cls: PytreeClass) -> Iterator[str]:
-    """The attributes that `__init__` sets, to whatever it works out, and no other method: these find them missing.
+def _only_made(cls: PytreeClass) -> set[str]:
+    """The attributes that `__init__` sets, to whatever it works out, and no other method: who reads them misses them.
 
     Methods that ask whether there is one may do without.
     """
     init = cls.method("__init__")
     if init is None or any(cls.method(name) is not None for name in ("__new__", "__setattr__")):
-        return
+        return set()
     made = {assignment.attr for assignment in init[1].self_assignments}
     methods = (method for one in cls.mro for method in own_methods(one) if method is not init[1])
     made -= {assignment.attr for method in methods for assignment in method.self_assignments}
-    if not any(asking in one.module.source.text for one in cls.mro for asking in _ASKING):
-        yield from _read(cls, made)
+    return set() if any(asking in one.module.source.text for one in cls.mro for asking in _ASKING) else made
 
 
 def _read(cls: PytreeClass, names: set[str]) -> Iterator[str]:
     """Those of some attributes that methods read, and neither set themselves nor find in the class."""
     if not names or cls.method("__getattr__") is not None:
         return
-    bound = {a.name for c in cls.mro for a in c.symbol.declaration.assignments}
-    bound |= {n for c in cls.mro for n in c.symbol.declaration.methods}
-    bound |= {f.name for c in cls.mro for f in c.symbol.declaration.fields if f.value is not None}
+    bound = _bound(cls)
     making = _only_run_by_init(cls)
     for function in own_methods(cls):
         if function.name in _MAKING or function.name in making:
@@ -170,6 +173,13 @@ def _read(cls: PytreeClass, names: set[str]) -> Iterator[str]:
         for name in sorted(function.self_reads & names - bound):
             if all(a.attr != name for a in function.self_assignments):
                 yield name
+
+
+def _bound(cls: PytreeClass) -> set[str]:
+    """The names that the class itself gives to instances."""
+    bound = {a.name for c in cls.mro for a in c.symbol.declaration.assignments}
+    bound |= {n for c in cls.mro for n in c.symbol.declaration.methods}
+    return bound | {f.name for c in cls.mro for f in c.symbol.declaration.fields if f.value is not None}
 
 
 def _only_run_by_init(cls: PytreeClass) -> frozenset[str]:
