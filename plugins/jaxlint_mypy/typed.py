@@ -63,7 +63,7 @@ class TypedEvaluator(Evaluator):
     def __init__(self, model: PytreeModel, types: Types) -> None:
         super().__init__(model)
         self.annotations = TypedAnnotations(model, types)
-        self.promises = Promises(self.annotations, self._seen)
+        self.promises = Promises(self.annotations, self._seen, self._put_there)
         self._types = types
 
     def static(self, placed: Placed, variables: Mapping[str, Value] | None = None) -> Value:
