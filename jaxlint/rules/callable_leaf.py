@@ -12,7 +12,7 @@ from jaxlint.infer.calls.transformed_classes import instances_in
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
-from jaxlint.infer.known.values import UNKNOWN, Container, Instance, UnknownValue, Value, plain
+from jaxlint.infer.known.values import UNKNOWN, Choice, Container, Instance, UnknownValue, Value, plain
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS, Kind
 from jaxlint.project.modules import Imports, Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -179,10 +179,23 @@ def _layer_in(cls: PytreeClass, evaluator: Evaluator, depth: int) -> str | None:
         return cls.name
     for field in cls.fields:
         if field.role is Role.LEAF and field.annotation is not None and not field.is_converted:
-            held = plain(evaluator.promises.field(field, cls))
-            inner = _layer_in(held.cls, evaluator, depth + 1) if isinstance(held, Instance) else None
+            inner = _layer_held(evaluator.promises.field(field, cls), evaluator, depth + 1)
             if inner is not None:
                 return inner
+    return None
+
+
+def _layer_held(value: Value, evaluator: Evaluator, depth: int) -> str | None:
+    """What holds functions in what a field holds; of several that it may hold, each has to."""
+    match plain(value):
+        case Instance(cls=cls):
+            return _layer_in(cls, evaluator, depth)
+        case Container(kind="list" | "tuple", items=items, element=element) if depth <= _MAX_DEPTH:
+            held = items if items is not None else (element,)
+            return next((name for one in held if (name := _layer_held(one, evaluator, depth + 1))), None)
+        case Choice(options=choices):
+            names = [_layer_held(one, evaluator, depth + 1) for one in choices]
+            return names[0] if None not in names else None
     return None
 
 
