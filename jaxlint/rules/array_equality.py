@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
 
@@ -61,6 +62,8 @@ _HASHING = _DICTS | {"set"}
 _HASHED = LOOKUPS | {"hash"}
 #: What may compare or hash something.
 _KINDS = frozenset({Compare, Call, Comprehension, DictDisplay, Display, Subscript})
+#: Two things that have names, of which a row asks whether they are equal, or whether one is in the other.
+_COMPARING = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?: ==| !=| not in| in) ([A-Za-z_]\w*)(?![\w(])")
 _COMPARE_LEAVES = "compare its leaves with `chex.assert_trees_all_equal` or `jnp.array_equal`"
 
 
@@ -141,10 +144,15 @@ class ArrayEquality(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Functions with a cache that take instances, and code that may lead to a call of one."""
+        """Functions with a cache that take instances, and code that may lead to a call of one.
+
+        So do functions that compare what they are given, whatever that is: callers tell.
+        """
         if any(_is_cached(f) and candidate.takes(f, is_pytree) for f in candidate.functions):
             return True
         module = candidate.module
+        if COMPARES in candidate.unit.calls and any(_compares_given(f, module) for f in candidate.functions):
+            return True
         own = _cached_functions(module)
         if own and not candidate.unit.calls.isdisjoint(own | candidate.calling(own)):
             return True
@@ -178,6 +186,15 @@ class ArrayEquality(BodyRule):
         for call in code.calls if cached else ():
             if last_name(call.func) in cached:
                 yield from _given_to_cached(call, instances, code, evaluator)
+
+
+def _compares_given(function: Function, module: Module) -> bool:
+    """Whether a row of a function compares a parameter without annotation with something else that has a name."""
+    bare = {p.name for p in function.parameters if p.annotation is None and p.kind[0] != "*"} - {function.self_name}
+    first, last = function.body_rows
+    rows = module.source.lines[first - 1 : last] if bare and first else ()
+    compared = (found for row in rows if "=" in row or " in " in row for found in _COMPARING.findall(row))
+    return any(not bare.isdisjoint(pair) for pair in compared)
 
 
 def _tested_in(code: CodeRead) -> frozenset[int]:

@@ -16,6 +16,7 @@ from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
     Call,
+    Compare,
     Display,
     Expr,
     Name,
@@ -33,6 +34,7 @@ _CHOOSING = frozenset({"where", "select"})
 _OPEN = frozenset({"Any", "Callable", "object"})
 #: Functions that give the leaves of a tree.
 _TAKING_APART = frozenset({"leaves", "tree_leaves"})
+_COMPARING = frozenset({"==", "!=", "in", "not in"})
 _REPLACING = frozenset(name.rpartition(".")[2] for name in REPLACE_FUNCTIONS)
 
 
@@ -40,10 +42,10 @@ def handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str]
     """The variables of a body that stand for its parameters, or come from around it, and are handled like instances.
 
     An attribute is assigned or changed in place, a copy with changes is made or thrown away, a test asks for an
-    attribute, the leaves are unpacked, or a key is taken from one twice; the same is done to what one holds, or to what
-    a method of one makes, or it is chosen where arrays are. A method or attribute of one is transformed, perhaps by a
-    name that it has got. Or it is put into a leaf, as functions are that should not be there. `is_updating` knows the
-    names of the methods that make such copies.
+    attribute, the leaves are unpacked, a key is taken from one twice, or one is compared with something else that has a
+    name; the same is done to what one holds, or to what a method of one makes, or it is chosen where arrays are. A
+    method or attribute of one is transformed, perhaps by a name that it has got. Or it is put into a leaf, as functions
+    are that should not be there. `is_updating` knows the names of the methods that make such copies.
     """
     made = _made(code)
     for name in _handled(code, is_updating):
@@ -93,6 +95,7 @@ def _handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str
         if isinstance(statement, (If, While)) and code.applied:
             tests = [test for test, _ in statement.branches] if isinstance(statement, If) else [statement.test]
             yield from (name for test in tests for part in parts(test) for name in _holder(part))
+    yield from _compared(code)
     yield from _put_into_leaves(code)
     keys: set[str] = set()
     for call in code.calls:
@@ -115,6 +118,28 @@ def _handled(code: CodeRead, is_updating: Callable[[str], bool]) -> Iterator[str
                 if path in keys and "random" in (dotted(func) or ""):
                     yield from _variable(given)
                 keys.add(path)
+
+
+def _compared(code: CodeRead) -> Iterator[str]:
+    """The variables that are compared with others, or with attributes of `self`, or looked for in such.
+
+    Functions inside of others are left out: what they compare is at hand.
+    """
+    if code.function is None or code.function.scope.endswith("<locals>"):
+        return
+    for compared in code.contents.of(Compare):
+        sides = (compared.left, *compared.comparators)
+        if compared.ops[0] in _COMPARING and all(_is_whole(side, code) for side in sides):
+            kept = sides[:1] if "in" in compared.ops[0] else sides  # what something is looked for in is a container
+            yield from (side.id for side in kept if isinstance(side, Name))
+
+
+def _is_whole(expr: Expr, code: CodeRead) -> bool:
+    """Whether an expression is a variable of the function, or an attribute of `self`."""
+    if isinstance(expr, Attribute):
+        method = code.place.method
+        return method is not None and isinstance(expr.value, Name) and expr.value.id == method.self_name
+    return isinstance(expr, Name) and (expr.id in code.parameters or expr.id in code.contents.bound)
 
 
 def _put_into_leaves(code: CodeRead) -> Iterator[str]:
