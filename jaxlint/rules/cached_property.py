@@ -11,6 +11,9 @@ from jaxlint.infer.known.values import Array, FunctionValue, UnknownValue, plain
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Caching
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.copied_state import changed_in_copy
+from jaxlint.rules.analyses.changes.stale import reads
+from jaxlint.rules.analyses.instances.methods import run_by
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Expr, Name
@@ -20,7 +23,8 @@ class CachedProperty(ClassRule):
     """
     ## What it does
 
-    Finds `functools.cached_property` in classes whose framework flattens the `__dict__` of an instance.
+    Finds `functools.cached_property` in classes whose framework flattens the `__dict__` of an instance, or that copy
+    the `__dict__` of one and change the copy.
 
     ## Why is this bad?
 
@@ -70,6 +74,8 @@ class CachedProperty(ClassRule):
 
     ## Frameworks
 
+    All where a method copies the instance (`copy.copy(self)`) and changes fields of the copy: that has the old value.
+
     simple_pytree (an error), chex, equinox, nnx and treex. flax.struct, register_dataclass, jax_dataclasses, tjax,
     penzai and mjx flatten fields only, and lose the value when they rebuild the instance.
 
@@ -97,7 +103,10 @@ class CachedProperty(ClassRule):
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the decorators of the methods."""
         caching = cls.framework.caching
-        if caching is None or cls.registered is not True:
+        if cls.registered is not True:
+            return
+        if caching is None:
+            yield from _copied_along(cls, evaluator)
             return
         if caching.fact is not None and evaluator.model.target.holds(caching.fact) is False:
             return
@@ -117,6 +126,32 @@ class CachedProperty(ClassRule):
                     confidence=_confidence(function, cls, caching, evaluator),
                     fix=Proposal("Make it a property", Applicability.UNSAFE, (Rewrite(decorator.at, "property"),)),
                 )
+
+
+def _copied_along(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+    """The cached values that a method hands on to a copy of the instance, of which it changes the fields."""
+    outline = cls.module.outline
+    own = [outline.functions[names[-1]] for names in cls.symbol.declaration.methods.values()]
+    for function in own:
+        decorator = _caching(function, cls, evaluator)
+        if decorator is None:
+            continue
+        read = reads(run_by(function, cls).values(), cls)
+        for method in own:
+            changed = changed_in_copy(method, cls.module, evaluator)
+            if changed is not None and (not changed or not read.isdisjoint(changed)):
+                yield Problem(
+                    at=function.at,
+                    message=(
+                        f"`{function.name}` of `{cls.name}` is a cached_property, and `{method.name}` copies the"
+                        " instance with the cached value and changes its fields: the copy goes on with the old value;"
+                        " make it a property"
+                    ),
+                    reason="the value is stored in the `__dict__`, which a copy gets as it is",
+                    help="write `@property`, or make the copy with `dataclasses.replace`",
+                    fix=Proposal("Make it a property", Applicability.UNSAFE, (Rewrite(decorator.at, "property"),)),
+                )
+                break
 
 
 def _confidence(function: Function, cls: PytreeClass, caching: Caching, evaluator: Evaluator) -> Confidence | None:
