@@ -16,9 +16,21 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.symbols.outline import Function, Import, SelfAssignment, Unit
+from jaxlint.symbols.outline import Assignment, Function, Import, SelfAssignment, Unit
 from jaxlint.syntax.ast_expressions import parse_annotation
-from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, Display, Expr, Name, Subscript, last_name
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Name,
+    Subscript,
+    children,
+    items_of,
+    last_name,
+)
 from jaxlint.syntax.statements import parts
 
 #: How a call of a function begins that chooses between arrays, or stacks some.
@@ -42,6 +54,7 @@ class GivenClasses:
         self._from_outside: dict[tuple[str, str], frozenset[str]] = {}
         #: The functions of the module asked for last that are annotated to return something, by their names.
         self._makers: tuple[str, dict[str, list[Function]]] = ("", {})
+        self._variables: tuple[str, frozenset[str]] = ("", frozenset())
         self._imported: tuple[str, frozenset[str]] = ("", frozenset())
 
     def takes(self, function: Function, module: Module, holds: Callable[[PytreeClass], bool]) -> bool:
@@ -242,6 +255,49 @@ class GivenClasses:
             return False
         symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
         cls = self.model.class_of_symbol(symbol)
+        return cls is not None and not cls.is_pytree and is_unregistered(cls, self.model, exact=True)
+
+    def makes_unregistered(self, name: str, module: Module) -> bool:
+        """Whether a name of a module stands for a function that makes such an instance."""
+        symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
+        return isinstance(symbol, FunctionSymbol) and self._returns_one(symbol)
+
+    def variables_unregistered(self, module: Module) -> frozenset[str]:
+        """The variables of a module, or those that it imports, which are or hold what is made of such a class."""
+        if self._variables[0] != module.path:
+            found = set[str]()
+            for name, bindings in module.outline.module_scope.bindings.items():
+                if len(bindings) == 1 and isinstance(bindings[0], (Assignment, Import)):
+                    symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
+                    if isinstance(symbol, ValueSymbol) and self._holds_one(symbol):
+                        found.add(name)
+            self._variables = module.path, frozenset(found)
+        return self._variables[1]
+
+    def _holds_one(self, symbol: ValueSymbol) -> bool:
+        """Whether a variable is given such an instance, or a display of some, that are made there or by a function."""
+        value = symbol.assignment.value
+        if not isinstance(value, (Call, Display, DictDisplay)):
+            return False
+        made = [part for part in ((value,) if isinstance(value, Call) else children(value)) if isinstance(part, Call)]
+        makers = [self.model.resolver.resolve(part.func, symbol.module, symbol.scope) for part in made[:1]]
+        return any(self._is_unregistered(part, symbol.module, symbol.scope) for part in made[:1]) or any(
+            isinstance(maker, FunctionSymbol) and self._returns_one(maker) for maker in makers
+        )
+
+    def _returns_one(self, symbol: FunctionSymbol) -> bool:
+        """Whether a function returns such an instance, which it makes there."""
+        function = symbol.declaration
+        if not is_plain(function) or is_stub(symbol.module):
+            return False
+        made = (item for value in function.return_values for item in items_of(value))
+        return any(self._is_unregistered(item, symbol.module, function.inner_scope) for item in made)
+
+    def _is_unregistered(self, made: Expr, module: Module, scope: str) -> bool:
+        """Whether an expression makes an instance of a class that is certainly no pytree."""
+        if not isinstance(made, Call):
+            return False
+        cls = self.model.class_of_symbol(self.model.resolver.resolve(made.func, module, scope))
         return cls is not None and not cls.is_pytree and is_unregistered(cls, self.model, exact=True)
 
     def holds_non_arrays(self, cls: PytreeClass) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection
 from operator import attrgetter
@@ -389,7 +390,7 @@ class Triggers:
             return True
         if any(unit.first <= row <= unit.last for row in self._static_rows):
             return True
-        if not unit.calls.isdisjoint(self._unregistered) and self._may_pass(unit, functions, module):
+        if self._may_pass(unit, functions, module) and self._names_unregistered(unit, module):
             return True
         for function in functions:
             applied = self.transformed.decorating(function, module)
@@ -400,6 +401,17 @@ class Triggers:
             ):
                 return True
         return False
+
+    def _names_unregistered(self, unit: Unit, module: Module) -> bool:
+        """Whether a unit makes instances of a class that is no pytree, calls what does, or reads what holds some."""
+        if not unit.calls.isdisjoint(self._unregistered):
+            return True
+        called = unit.calls & module.outline.module_scope.bindings.keys()
+        if any(self.given.makes_unregistered(name, module) for name in sorted(called)):
+            return True
+        held = self.given.variables_unregistered(module)
+        rows = module.source.lines[unit.first - 1 : unit.last] if held else ()
+        return any(not held.isdisjoint(re.findall(r"\w+", row)) for row in rows)
 
     def _may_pass(self, unit: Unit, functions: list[Function], module: Module) -> bool:
         """Whether a unit may pass something to a transformed function: it transforms one, or calls one."""
