@@ -61,7 +61,7 @@ from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Ex
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import Body, FunctionDefinition, assigned_names, bound_once
 
-_MAX_DEPTH = 2
+_MAX_DEPTH = 4
 #: Finds what may ask for the value of an attribute.
 _ASKING = re.compile(r"(?:\b(?:if|while|assert|range|int|float|bool)\b|\[).*\.\w")
 

@@ -158,6 +158,8 @@ class TracedLeaves:
         #: Tells the dotted names of functions; without it, what a copy is given counts as unknown.
         self._name_of = name_of
         self._changed: dict[str, frozenset[str] | None] = {}
+        #: Through how many methods that make copies the instance came.
+        self._depth = 0
         #: What was asked for before, by the identity of the expressions.
         self._leaves: dict[int, tuple[Expr, Leaf | None]] = {}
         self._traced_before: dict[int, tuple[Expr, Traced | None]] = {}
@@ -197,9 +199,12 @@ class TracedLeaves:
                         return None
                 case Assign(targets=(Name(),), value=Call() as call):
                     copied = _copied(call, cls)
+                    by_method = None if copied is not None else self._made_by_method(call, Traced(Instance(cls)))
+                    if by_method is not None and isinstance(call.func, Attribute):
+                        copied = call.func.value
                     if copied is None or dotted(copied) != name:
                         return None
-                    changed |= self._anew(call)
+                    changed |= self._anew(call) if by_method is None else by_method.replaced
                 case _:
                     return None
         return frozenset(changed)
@@ -291,6 +296,10 @@ class TracedLeaves:
                 traced = self._traced(base, depth + 1)
                 if traced is not None and _copied(expr, traced.value.cls) is base:
                     return Traced(traced.value, traced.replaced | self._anew(expr))
+                owner = self._traced(func.value, depth + 1) if isinstance(func, Attribute) else None
+                made = None if owner is None else self._made_by_method(expr, owner)
+                if made is not None:
+                    return made
             case Subscript(value=Attribute() as held, index=index) if not is_slice(index):
                 leaf = self._leaf(held, depth)
                 item = UNKNOWN if leaf is None else plain(element_of(leaf.value))
@@ -327,6 +336,32 @@ class TracedLeaves:
         if self._code is None or not any(map(holds_tracers, self._code.parameters.values())):
             return frozenset()
         return self._code.contents.bound | self._code.parameters.keys()
+
+    def _made_by_method(self, call: Call, owner: Traced) -> Traced | None:
+        """The copy with changes that a method of a traced instance returns: `return self.replace(...)`.
+
+        What it computes from the leaves of the instance alone is traced, too.
+        """
+        func, cls = call.func, owner.value.cls
+        if not isinstance(func, Attribute) or cls.framework.replace_method == func.attr or self._depth > _MAX_DEPTH:
+            return None
+        symbol = self._method(cls, func.attr)
+        receiver = None if symbol is None else symbol.declaration.self_name
+        if symbol is None or receiver is None or is_overridden(func.attr, owner.value, self._evaluator):
+            return None
+        if not all(isinstance(value, (Call, Name)) for value in symbol.declaration.return_values):
+            return None
+        resolver = self._evaluator.model.resolver
+        name_of = partial(resolver.library_name, module=symbol.module, scope=symbol.declaration.inner_scope)
+        body = self._evaluator.calls.body_of(symbol) or ()
+        inside = TracedLeaves({receiver: owner.value}, body, self._evaluator, {receiver: owner.replaced}, name_of)
+        inside._depth = self._depth + 1
+        values = [s.value for s in walk(body, nested=False) if isinstance(s, Return) and s.value is not None]
+        made = [inside.traced(value) for value in values]
+        copies = [one for one in made if one is not None and one.value.cls is cls]
+        if not copies or len(copies) < len(made):
+            return None
+        return Traced(owner.value, owner.replaced.union(*(one.replaced for one in copies)))
 
     @cached_property
     def _bindings(self) -> Sequence[Binding]:
