@@ -23,6 +23,7 @@ from jaxlint.rules.analyses.changes.bound_part import changed_part, held_part
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
 from jaxlint.rules.analyses.changes.counting_for import is_changed_in_use, is_computed_with
 from jaxlint.rules.analyses.changes.given_instances import changed_later, parameters_stored
+from jaxlint.rules.analyses.changes.kept_compiled import SetOutside, set_outside
 from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given, reads, sets_option
 from jaxlint.rules.analyses.changes.stored_closures import keeping, stored_closures
 from jaxlint.rules.analyses.fields.hashing import unhashable
@@ -146,6 +147,8 @@ class JittedBoundMethod(NodeRule):
         """Ask for a method that is compiled, or for a function inside of a method that keeps something."""
         if any(isinstance(e, Transformed) and e.receiver is not None for e in code.events):
             return True
+        if any(isinstance(e, AssignAttribute) and not e.on_self for e in code.events):
+            return True
         method = code.function
         if method is None or method.self_name is None:
             return False
@@ -154,6 +157,10 @@ class JittedBoundMethod(NodeRule):
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the bound methods that a body compiles."""
         for event in function.code.events:
+            if isinstance(event, AssignAttribute):
+                outside = set_outside(event, function.code, evaluator)
+                if outside is not None:
+                    yield _problem_of_setting(event, outside)
             if not isinstance(event, Transformed) or event.applied.is_decorator or event.receiver is None:
                 continue
             receiver = plain(event.receiver)
@@ -427,6 +434,20 @@ def _problem(at: object, compiled: str, cls: PytreeClass, attr: str, changing: F
         message=(
             f"the compiled `{compiled}` of `{cls.name}` reads `{attr}` when it is compiled: {when}, it still"
             f" computes with the old value; {way_out}"
+        ),
+        reason="the instance is no argument of the compiled function, and its attributes are constants in it",
+        help=way_out,
+    )
+
+
+def _problem_of_setting(event: AssignAttribute, outside: SetOutside) -> Problem:
+    """The problem of an attribute that is set between two calls of what the constructor has compiled."""
+    way_out = f"pass `{event.attr}` as an argument"
+    return Problem(
+        at=event.at,
+        message=(
+            f"`{event.attr}` of `{event.receiver.cls.name}` is set between two calls of `{outside.called}`, and the"
+            f" compiled `{outside.compiled.name}` still computes with the value that it was compiled with; {way_out}"
         ),
         reason="the instance is no argument of the compiled function, and its attributes are constants in it",
         help=way_out,

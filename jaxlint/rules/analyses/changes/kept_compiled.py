@@ -1,0 +1,105 @@
+"""Attributes that code outside of a class sets, while a compiled method goes on with what it read when it was compiled.
+
+The constructor keeps the method compiled: `self.update = jax.jit(self._update)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from jaxlint.infer.bodies.slots import changed_by
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.constant_attributes import is_constant
+from jaxlint.rules.analyses.changes.set_between import called_around
+from jaxlint.rules.analyses.changes.stale import forgets, is_given, reads
+from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods, run_by
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Name, dotted
+from jaxlint.syntax.statements import Assign, Augment, Body, For, Statement, While, all_parts, bound_names, parts, walk
+
+
+class SetOutside(msgspec.Struct, frozen=True):
+    """What is called again after an attribute was set, and the method that it has compiled."""
+
+    called: str
+    compiled: Function
+
+
+def set_outside(event: AssignAttribute, code: CodeRead, evaluator: Evaluator) -> SetOutside | None:
+    """What a body calls around a place where it sets an attribute of an instance, and goes on with the old value."""
+    cls, path, place = event.receiver.cls, event.receiver_text, event.place
+    if event.on_self or path is None or event.alternatives or cls.frozen is True or code.applied:
+        return None
+    kept = {
+        name: method
+        for name, method in _kept(cls, evaluator).items()
+        if _is_read(event.attr, name, method, cls, evaluator)
+    }
+    if not kept or forgets(cls) or is_constant(event.attr, cls, evaluator, place.module):
+        return None
+    calling = {m.name: holder for one in cls.mro for m in own_methods(one) for holder in m.self_calls & kept.keys()}
+    by_name = {**calling, **{name: name for name in kept}}
+    called = called_around(event.at, path, by_name, code.body)
+    if called is None or not _changes_value(event, code.body) or _is_passed(path, event.attr, code.body):
+        return None
+    return SetOutside(called, kept[by_name[called]])
+
+
+def _kept(cls: PytreeClass, evaluator: Evaluator) -> Mapping[str, Function]:
+    """The attributes in which the constructor of a class keeps a compiled method, which nothing compiles again."""
+    assigned = [(one, m, a) for one in cls.mro for m in own_methods(one) for a in m.self_assignments]
+    found: dict[str, Function] = {}
+    for one, constructor, assignment in assigned:
+        match assignment.value:
+            case Call(func=func, args=(Argument(value=Attribute(value=Name(id=own), attr=name)), *_)):
+                compiled = cls.method(name)
+                compiler = evaluator.model.resolver.library_name(func, one.module, constructor.inner_scope)
+                is_own = constructor.name in CONSTRUCTORS and own == constructor.self_name
+                if is_own and compiled is not None and compiler == "jax.jit":
+                    if sum(a.attr == assignment.attr for _, _, a in assigned) == 1:
+                        found[assignment.attr] = compiled[1]
+    return found
+
+
+def _is_read(attr: str, holder: str, method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a compiled method reads an attribute, of which it is not given the value of today."""
+    return attr in reads(run_by(method, cls).values(), cls) and not is_given(attr, holder, cls, evaluator)
+
+
+def _changes_value(event: AssignAttribute, body: Body) -> bool:
+    """Whether a loop gives an attribute another value in each turn; outside of loops it does, as far as can be seen."""
+    loops = [s for s in walk(body, nested=False) if isinstance(s, (For, While)) and _sets(s.body, event)]
+    if not loops:
+        return True
+    bound = {name for loop in loops for statement in walk((loop,), nested=False) for name in bound_names(statement)}
+    setting = next((s for s in walk(body, nested=False) if _is_setting(s, event)), None)
+    if isinstance(setting, Augment):
+        return True
+    if not isinstance(setting, Assign) or isinstance(setting.value, Constant):
+        return False
+    return any(
+        (isinstance(part, Name) and part.id in bound) or dotted(part) == f"{event.receiver_text}.{event.attr}"
+        for part in parts(setting.value)
+    )
+
+
+def _sets(body: Body, event: AssignAttribute) -> bool:
+    return any(_is_setting(statement, event) for statement in walk(body, nested=False))
+
+
+def _is_setting(statement: Statement, event: AssignAttribute) -> bool:
+    return any(place is event.at for place, _ in changed_by(statement))
+
+
+def _is_passed(path: str, attr: str, body: Body) -> bool:
+    """Whether a call of a method of an instance is given an attribute of it."""
+    return any(
+        isinstance(part, Call)
+        and (dotted(part.func) or "").rpartition(".")[0] == path
+        and any(dotted(argument.value) == f"{path}.{attr}" for argument in part.args)
+        for part in all_parts(body)
+    )
