@@ -26,6 +26,9 @@ from jaxlint.syntax.expressions import (
     is_none,
 )
 
+#: Functions that make a container of what is in another one.
+_ORDERING = frozenset({"tuple", "list", "sorted", "frozenset", "dict"})
+_MOST_CALLS = 4  # around each other
 _FLATTEN = ("tree_flatten", "tree_flatten_with_keys")
 
 
@@ -109,11 +112,32 @@ class AttributeReader:
                     found.setdefault(attr, current.at)
                 case Display() | DictDisplay() | Starred():
                     stack.extend((child, inside) for child in reversed(children(current)))
+                case Call() if (held := self._held_by(current, inside)) is not None:
+                    stack.extend((one, inside) for one in reversed(held))
                 case Call(func=Attribute(value=Name(id=name), attr=attr), args=()) if inside is method:
                     called = self._method(attr) if name == inside.parameters[0].name else None
                     if called is not None and called.only_returns and called.self_name and not called.decorators:
                         stack.extend((value, called) for value in called.return_values)
         return found
+
+    def _held_by(self, call: Call, method: Function, depth: int = 0) -> list[Expr] | None:
+        """What `dict(a=x)`, `tuple(items)` or `items.values()` holds, where the items are written out; else None.
+
+        `tuple(self.sizes)` is another object than `sizes`.
+        """
+        match call:
+            case Call(func=Name(id="dict"), args=args) if args and all(a.keyword is not None for a in args):
+                return [argument.value for argument in args]
+            case Call(func=Name(id=name), positional=(given,)) if name in _ORDERING:
+                inner = self._local(given, method)
+                is_shown = isinstance(inner, (Display, DictDisplay))
+                if not is_shown and isinstance(inner, Call) and depth < _MOST_CALLS:
+                    is_shown = self._held_by(inner, method, depth + 1) is not None
+                return [inner] if is_shown else None
+            case Call(func=Attribute(value=given, attr="items" | "values"), args=()):
+                inner = self._local(given, method)
+                return [inner] if isinstance(inner, DictDisplay) else None
+        return None
 
     def _attribute(self, name: str, role: Role) -> Field:
         """An attribute with what `__init__` tells of its type."""
