@@ -23,6 +23,7 @@ from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
+    Binary,
     Call,
     Comprehension,
     Conditional,
@@ -30,6 +31,8 @@ from jaxlint.syntax.expressions import (
     Expr,
     Lambda,
     Name,
+    Other,
+    Subscript,
     dotted,
     last_name,
     root,
@@ -398,8 +401,13 @@ class _Freshness:
                 return _NAN if _NAN in (self.of(body, depth + 1), self.of(orelse, depth + 1)) else None
             case Call(func=Name(id="str" | "repr" | "int" | "hash"), args=(argument,)):
                 return self.of(argument.value, depth + 1) and "a value"
-            case Attribute(value=held):
+            case Attribute(value=held) | Subscript(value=held):
                 return "a value" if self.of(held, depth + 1) == "a value" else None
+            case Binary(op="+", left=left, right=right):  # "run-" + uuid4().hex
+                return "a value" if "a value" in (self.of(left, depth + 1), self.of(right, depth + 1)) else None
+            case Other(kind="JoinedStr"):
+                made = (part for part in parts(expr) if isinstance(part, (Call, Attribute)))
+                return "a value" if any(self.of(part, depth + 1) == "a value" for part in made) else None
             case Call(func=func):
                 return self._called(func, depth)
             case Name(id=name) if depth < _MAX_DEPTH:
@@ -409,7 +417,7 @@ class _Freshness:
     def named(self, factory: Expr) -> str | None:
         """What a function that is given by its name makes, if that is new each time."""
         name = self._name(factory)
-        return "a value" if name in NEVER_TWICE else None
+        return "a value" if name in NEVER_TWICE else self._made_by(factory, 0)
 
     def _called(self, func: Expr, depth: int) -> str | None:
         from jaxlint.rules.analyses.fields.hashing import lacks_equality
