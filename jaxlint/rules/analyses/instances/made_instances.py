@@ -9,8 +9,10 @@ import msgspec
 
 from jaxlint.infer.bodies.contents import contents_of
 from jaxlint.infer.bodies.slots import is_bound
+from jaxlint.infer.calls.known_functions import GIVE_SAME
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Replace
+from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.framework import Role
@@ -35,6 +37,7 @@ from jaxlint.syntax.expressions import (
     Span,
     children,
     constant,
+    last_name,
     same,
     unpacked,
 )
@@ -56,6 +59,9 @@ from jaxlint.syntax.statements import (
 _MAX_TURNS = 8
 #: So many variables, calls and lists are looked through.
 _MAX_DEPTH = 6
+#: Functions that make of a tree one with the same static values.
+_KEEPING = GIVE_SAME | TREE_MAPS | {"equinox.filter"}
+_KEEPING_NAMES = frozenset(name.rpartition(".")[2] for name in _KEEPING)
 _LITERALS = frozenset({"int", "float", "str", "bool", "NoneType"})
 
 
@@ -187,6 +193,8 @@ class MadeInstances:
                 return None if value is None else self.of(value, depth + 1)
             case Call() if id(expr) in self._updates:
                 return self._updated(self._updates[id(expr)], depth)
+            case Call() if (part := self._unwrapped(expr)) is not expr:
+                return self.of(part, depth + 1)
             case Call():
                 symbol = self.symbol(expr.func)
                 if isinstance(symbol, FunctionSymbol):
@@ -245,6 +253,16 @@ class MadeInstances:
     def _here(self, expr: Expr) -> Expr:
         return self._settled(Placed(expr, self.module, self._scope))
 
+    def _unwrapped(self, expr: Expr) -> Expr:
+        """What a call makes a tree of the same structure of: `eqx.filter(model, eqx.is_array)`."""
+        while isinstance(expr, Call) and last_name(expr.func) in _KEEPING_NAMES and not expr.has_star:
+            name = self.evaluator.model.resolver.library_name(expr.func, self.module, self._scope)
+            given = expr.positional[1:2] if name in TREE_MAPS and len(expr.positional) == 2 else expr.positional[:1]
+            if not given or name not in _KEEPING or (name in TREE_MAPS and len(expr.positional) != 2):
+                break
+            expr = given[0]
+        return expr
+
     def _updated(self, update: Replace, depth: int) -> Made:
         before = None if update.base is None else self.of(update.base, depth + 1)
         exprs = {id(a.at): a.value for a in update.call.args}
@@ -256,7 +274,13 @@ class MadeInstances:
         return Made(cls, statics)
 
     def _items(self, item: Expr, loop: Clause | For, depth: int) -> Made | None:
-        """The instances that an expression makes turn by turn, by itself or by a function."""
+        """The instances that an expression makes turn by turn, by itself or by a function.
+
+        The item of each turn, or what keeps all that is static in it, is as different as the items are.
+        """
+        item = self._unwrapped(item)
+        if isinstance(loop, Clause) and isinstance(item, Name) and same(item, loop.target):
+            return None if loop.conditions else self.of(loop.iterable, depth)
         if isinstance(item, Name) and item.id in self._variables:
             item = self._variables[item.id]
         symbol = self.symbol(item.func) if isinstance(item, Call) else None
