@@ -24,7 +24,9 @@ from jaxlint.config.settings import PerFileIgnore, Settings
 from jaxlint.config.table import ADDING, ADDING_TABLES, SELECTING, Key, all_keys
 from jaxlint.config.versions import (
     PROJECT_FILE,
+    REQUIREMENTS_FILE,
     Known,
+    dependencies_in,
     dependency_files,
     installed,
     listed,
@@ -37,6 +39,11 @@ from jaxlint.project.environment import in_use
 from jaxlint.project.files import Patterns
 from jaxlint.pytrees.versions import VersionRange
 from jaxlint.syntax.paths import ancestors
+
+#: A configuration file, and the folders inside of its project that set bounds of their own.
+_Key: TypeAlias = tuple["FileLayer | None", tuple[str, ...]]
+#: How the files end that stand in the folder of a project.
+_IN_FOLDER = (PROJECT_FILE, REQUIREMENTS_FILE)
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -76,8 +83,11 @@ class Configuration:
         self._reads_files = not isolated and not files
         self._given = FileLayer(files[0], here) if files else None
         self._files: dict[str, FileLayer | None] = {}
-        self._settings: dict[FileLayer | None, Settings] = {}
-        self._versions: dict[FileLayer | None, dict[str, Known]] = {}
+        self._settings: dict[_Key, Settings] = {}
+        self._versions: dict[_Key, dict[str, Known]] = {}
+        #: The folder of the project that each configuration file counts for, and the folders below that say more.
+        self._projects: dict[FileLayer | None, str] = {}
+        self._bounding: dict[str, tuple[str, ...]] = {}
         file = self._file(os.getcwd()) if self._options else None
         for layer in [self._given, *self._options]:
             if layer is not None:
@@ -94,53 +104,81 @@ class Configuration:
 
     def settings(self, path: str) -> Settings:
         """The settings for the file or directory `path`. Raises `ConfigError`."""
-        file = self._file(path)
-        if file not in self._settings:
+        return self._settings_of(self._key(path))
+
+    def _settings_of(self, key: _Key) -> Settings:
+        if key not in self._settings:
+            file, folders = key
             if file is not None:
                 file.check()
             settings = _settings(self._layers(file))
-            self._versions[file] = known = self._known_versions(file, settings, path)
+            self._versions[key] = known = self._known_versions(file, settings, folders)
             ranges = {name: known[name].versions for name in sorted(known)}
-            self._settings[file] = msgspec.structs.replace(settings, target_versions=ranges)
-        return self._settings[file]
+            made = msgspec.structs.replace(settings, target_versions=ranges)
+            whole = self._settings_of((file, ())) if folders else made
+            # the same where an environment is known, or an entry counts
+            self._settings[key] = whole if whole.target_versions == ranges else made
+        return self._settings[key]
 
     def versions(self, path: str) -> dict[str, Known]:
         """The versions that the code at `path` runs with, by distribution, and who says so."""
         self.settings(path)
-        return self._versions[self._file(path)]
+        return self._versions[self._key(path)]
 
-    def _known_versions(self, file: FileLayer | None, settings: Settings, path: str) -> dict[str, Known]:
+    def _known_versions(self, file: FileLayer | None, settings: Settings, folders: Iterable[str]) -> dict[str, Known]:
         """What is said of versions for the files of one configuration file: by it, by the environment, by the project.
 
         Where there is no configuration file, the project of the first path that is asked for counts.
         """
         python = in_use(settings.python or self._environment)
         known = {} if python is None else installed(python)
-        return {**self._requirements(file, path), **known, **_targeted(_said(self._layers(file)))}
+        needed = self._requirements(file)
+        for folder in folders:
+            needed |= self._bounds_in(folder)
+        return {**needed, **known, **_targeted(_said(self._layers(file)))}
 
-    def _requirements(self, file: FileLayer | None, path: str) -> dict[str, Known]:
+    def _requirements(self, file: FileLayer | None) -> dict[str, Known]:
         """What the project that a configuration file, or else a path, belongs to depends on.
 
         A distribution that is only bounded below is installed as new as it can be. Nobody installs Python so: where
         configuration counts, any that the project allows is meant.
         """
-        found: dict[str, Known] = {}
-        near = file.base if file is not None and file is not self._given else os.path.abspath(path)
-        for name in dependency_files(near):
-            if os.path.basename(name) != PROJECT_FILE:
-                found = {**listed(name), **found}
-                continue
-            try:
-                layer = file if file is not None and file.is_at(name) else FileLayer(name)
-            except ConfigError:
-                continue  # the project file of somebody else
-            found = {**required(layer.project, name), **found}
-            found = {**required_by_poetry(layer.poetry, name), **found}
+        found = _needed(dependency_files(self._projects[file]), file)
         return {
             name: one
             for name, one in found.items()
             if one.versions.below is not None or (name == "python" and self._reads_files)
         }
+
+    def _bounds_in(self, folder: str) -> dict[str, Known]:
+        """The upper bounds that a folder inside of a project sets for distributions."""
+        found = _needed(dependencies_in(folder), None)
+        return {name: one for name, one in found.items() if name != "python" and one.versions.below is not None}
+
+    def _key(self, path: str) -> _Key:
+        """What tells the settings for a path: the configuration file, and what folders of the project say of their own.
+
+        A part of a repository may have requirements for itself.
+        """
+        file = self._file(path)
+        if file not in self._projects:
+            near = file.base if file is not None and file is not self._given else os.path.abspath(path)
+            said = dependency_files(near)
+            if said:
+                self._projects[file] = os.path.dirname(said[0]) if said[0].endswith(_IN_FOLDER) else near
+            else:
+                self._projects[file] = os.path.abspath(os.sep)
+        path = os.path.abspath(path)
+        return file, self._folders(os.path.dirname(path) if path.endswith(".py") else path, self._projects[file])
+
+    def _folders(self, directory: str, project: str) -> tuple[str, ...]:
+        """The folders between that of the project (which is not one) and a directory that set bounds."""
+        if directory == project or not directory.startswith(project.rstrip(os.sep) + os.sep):
+            return ()
+        if directory not in self._bounding:
+            above = self._folders(os.path.dirname(directory), project)
+            self._bounding[directory] = (*above, directory) if self._bounds_in(directory) else above
+        return self._bounding[directory]
 
     def excludes(self, directory: str) -> Sequence[Patterns]:
         """What a walk leaves out below `directory`."""
@@ -148,9 +186,10 @@ class Configuration:
 
     def groups(self, paths: Iterable[str]) -> list[tuple[Settings, list[str]]]:
         """`paths` by the settings that hold for them, in the order in which they come first."""
-        found: dict[FileLayer | None, tuple[Settings, list[str]]] = {}
+        found: dict[int, tuple[Settings, list[str]]] = {}
         for path in paths:
-            found.setdefault(self._file(path), (self.settings(path), []))[1].append(path)
+            settings = self.settings(path)
+            found.setdefault(id(settings), (settings, []))[1].append(path)
         return list(found.values())
 
     def explain(self, path: str) -> list[Setting]:
@@ -190,6 +229,22 @@ def read_config(path: str) -> Settings:
     file = FileLayer(path)
     file.check()
     return _settings([file])
+
+
+def _needed(names: Iterable[str], file: FileLayer | None) -> dict[str, Known]:
+    """What the files in which a project says what it depends on ask for; `file` is the one that is read already."""
+    found: dict[str, Known] = {}
+    for name in names:
+        if os.path.basename(name) != PROJECT_FILE:
+            found = {**listed(name), **found}
+            continue
+        try:
+            layer = file if file is not None and file.is_at(name) else FileLayer(name)
+        except ConfigError:
+            continue  # the project file of somebody else
+        found = {**required(layer.project, name), **found}
+        found = {**required_by_poetry(layer.poetry, name), **found}
+    return found
 
 
 _Said: TypeAlias = dict[str, list[tuple[Any, Layer]]]

@@ -197,11 +197,16 @@ def _names_in(folder: str) -> Iterable[str]:
 def dependency_files(directory: str) -> list[str]:
     """Where the nearest project at or above a directory says what it depends on: what counts more stands first."""
     for above in ancestors(directory):
-        paths = [os.path.join(above, name) for name in (PROJECT_FILE, REQUIREMENTS_FILE)]
-        found = [path for path in paths if os.path.isfile(path)] or _of_wheel(above)
+        found = dependencies_in(above) or _of_wheel(above)
         if found:
             return found
     return []
+
+
+def dependencies_in(folder: str) -> list[str]:
+    """The files of a folder in which a project says what it depends on: what counts more stands first."""
+    paths = [os.path.join(folder, name) for name in (PROJECT_FILE, REQUIREMENTS_FILE)]
+    return [path for path in paths if os.path.isfile(path)]
 
 
 def _of_wheel(directory: str) -> list[str]:

@@ -141,6 +141,31 @@ def test_requirements_of_a_project_without_a_package(folder: Path) -> None:
     assert taken("source") == taken("source", isolated=True) == {"flax": expected["flax"]}
 
 
+def test_a_folder_with_requirements_of_its_own(folder: Path) -> None:
+    """A part of a repository may be run with other versions: what it does not bound is that of the project."""
+    Path("requirements.txt").write_text("jax<0.8\nflax==0.12.0\n")
+    for name in ("models/old/src", "models/new", "docs"):
+        Path(name).mkdir(parents=True)
+    Path("models/old/requirements.txt").write_text("flax==0.10.6\n")
+    Path("models/new/pyproject.toml").write_text(
+        "[project]\nrequires-python = '>=3.13'\ndependencies = ['flax>=0.12']\n"
+    )
+    Path("docs/requirements.txt").write_text("sphinx<9\n")
+    whole = {"jax": ("<0.8", str(folder / "requirements.txt")), "flax": ("0.12", str(folder / "requirements.txt"))}
+    old = {**whole, "flax": ("0.10.6", str(folder / "models/old/requirements.txt"))}
+    assert taken() == taken("models") == whole
+    configuration = Configuration(isolated=True)
+    assert configuration.versions(".")["flax"].origin == whole["flax"][1]
+    for path in ("models/old", "models/old/src/model.py"):
+        known = configuration.versions(path)
+        assert {name: (str(one.versions), one.origin) for name, one in known.items()} == old
+    files = ["docs/conf.py", "models/new/a.py", "models/old/a.py", "models/old/src/b.py", "main.py"]
+    groups = [own for _, own in configuration.groups(files)]
+    assert groups == [["docs/conf.py", "models/new/a.py", "main.py"], ["models/old/a.py", "models/old/src/b.py"]]
+    pinned = Configuration(isolated=True, options={"target-versions": {"flax": "0.12"}})
+    assert [own for _, own in pinned.groups(files)] == [files]
+
+
 def test_a_lower_bound_alone(folder: Path) -> None:
     """What is bounded below is installed as new as it can be; of Python any that is allowed may be there."""
     Path("pyproject.toml").write_text(
