@@ -151,7 +151,7 @@ class MutableDefault(ClassRule):
 
 def _is_changed(field: Field, cls: PytreeClass) -> bool:
     """Whether the module of the class changes in place what an attribute of the field's name holds."""
-    return cls.module.outline.changes_in_place(field.name)
+    return cls.module.outline.changes_given(field.name)
 
 
 def _accepted(cls: PytreeClass, field: Field, kind: tuple[str, str, str], advice: str, fix: Proposal | None) -> Problem:

@@ -262,7 +262,8 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     references: frozenset[str] = frozenset()
     #: The functions and methods whose calls stand alone; "at[]" for `x.at[i].set(v)`.
     discards: frozenset[str] = frozenset()
-    #: The attributes and variables that hold what is changed in place (`x.f[k] = v`, `x.f.append(v)`, `x.f.g = v`).
+    #: The attributes and variables that hold what is changed in place (`x.f[k] = v`, `x.f.append(v)`, `x.f.g = v`);
+    #: "=x" where that is a container that a function has made itself.
     mutations: frozenset[str] = frozenset()
     #: The methods that are called on what may come from elsewhere; "[]" where items of that are stored (`x[k] = v`).
     methods: frozenset[str] = frozenset()
@@ -303,4 +304,8 @@ class Outline(msgspec.Struct, array_like=True, gc=False):
 
     def changes_in_place(self, name: str) -> bool:
         """Whether what a variable or an attribute of that name holds is changed somewhere (`x.append(v)`)."""
+        return any(name in unit.mutations or f"={name}" in unit.mutations for unit in self.units)
+
+    def changes_given(self, name: str) -> bool:
+        """Whether that is changed somewhere by what has not made it: no local variable that is filled."""
         return any(name in unit.mutations for unit in self.units)

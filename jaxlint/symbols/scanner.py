@@ -197,7 +197,8 @@ class Scanner:
         while isinstance(held, ast.Subscript):
             held = held.value
         if isinstance(held, ast.Name):
-            self.content.mutations.add(held.id)
+            is_own = self.function is not None and held.id in self.function.fresh
+            self.content.mutations.add(f"={held.id}" if is_own else held.id)
             if self.function is not None:
                 self.content.mutations |= self.function.held.get(held.id, set())
         elif isinstance(held, ast.Attribute):
