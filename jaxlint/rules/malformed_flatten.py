@@ -12,7 +12,6 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import WITH_FUNCTIONS
 from jaxlint.rules.analyses.fixes.unflattening import children_completed, children_in_order, children_ordered, completed
@@ -26,11 +25,12 @@ from jaxlint.rules.analyses.rebuilding.exchanged import (
 from jaxlint.rules.analyses.rebuilding.flattening import Rebuilt, Routine
 from jaxlint.rules.analyses.rebuilding.registered_pairs import registered_pairs
 from jaxlint.rules.analyses.rebuilding.returned_pair import Flaw, flaw_of_pair
+from jaxlint.rules.analyses.rebuilding.spread_children import aux_names, behind_children, keeps_names
 from jaxlint.rules.analyses.rebuilding.unset_reads import unset_read
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Span, dotted
+from jaxlint.syntax.expressions import Call, Display, Expr, Name, Span, dotted
 from jaxlint.syntax.statements import Assign, target_names
 
 #: The decorators that take both methods from the class.
@@ -293,12 +293,12 @@ def _exchanged(method: Function, own: list[str]) -> Proposal | None:
 
 def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: Evaluator) -> Iterator[Problem]:
     """`return cls(*children, *aux)`: whether the children are what the constructor takes, in its order."""
-    behind = _behind_children(method)
+    behind = behind_children(method)
     parameters = cls.constructor()
     children = cls.explicit_leaves
     if behind is None or parameters is None or not children or any(p.kind.startswith("*") for p in parameters):
         return
-    if any("__new__" in c.symbol.declaration.methods for c in cls.mro) or not _keeps_names(cls, flatten):
+    if any("__new__" in c.symbol.declaration.methods for c in cls.mro) or not keeps_names(cls, flatten):
         return
     taken = names_by_position(parameters)
     stored = evaluator.calls.stored_parameters(cls)
@@ -316,7 +316,7 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
             children_ordered(flatten, cls.module, children, expected),
         )
         return
-    aux = _aux_names(cls, flatten, behind)
+    aux = aux_names(cls, flatten, behind)
     if aux is None or any(stored.get(name) != name for name in aux):
         return
     if tuple(taken[: len(children) + len(aux)]) == (*children, *aux):
@@ -452,48 +452,6 @@ def _taken_in_order(back: Rebuilt, found: Mismatch) -> Proposal | None:
     moved = [(position, wanted[name]) for position, name in found.sent.items() if wanted[name] != position]
     changes = tuple(Rewrite(items[position].at, "{0}", (items[taken].at,)) for position, taken in moved)
     return Proposal("Take the children in their order", Applicability.UNSAFE, changes)
-
-
-def _behind_children(method: Function) -> Sequence[Argument] | None:
-    """What `return cls(*children, …)` passes behind the children: nothing, or the aux data."""
-    values = method.return_values
-    if len(values) != 1 or not isinstance(values[0], Call) or len(method.parameters) != 3 or method.statements > 2:
-        return None
-    call, (first, aux, children) = values[0], method.parameters
-    if not isinstance(call.func, Name) or call.func.id != first.name or len(call.args) not in (1, 2):
-        return None
-    given, *behind = call.args
-    if given.star != "*" or dotted(given.value) != children.name:
-        return None
-    named = all(a.keyword is None and a.star != "**" and dotted(a.value) == aux.name for a in behind)
-    return behind if named else None
-
-
-def _aux_names(cls: PytreeClass, flatten: Function, behind: Sequence[Argument]) -> tuple[str, ...] | None:
-    """The attributes in the aux data that are passed behind the children; None if some are not told."""
-    if not behind:
-        return None if any(f.role is Role.STATIC for f in cls.fields) else ()
-    returned = flatten.return_values[0]
-    aux = returned.items[1] if isinstance(returned, Display) else None
-    if behind[0].star:
-        items = aux.items if isinstance(aux, Display) and aux.kind in ("tuple", "list") else None
-    else:
-        items = None if aux is None else (aux,)
-    names = [
-        item.attr
-        for item in items or ()
-        if isinstance(item, Attribute) and dotted(item.value) == flatten.self_name is not None
-    ]
-    return tuple(names) if items is not None and len(names) == len(items) else None
-
-
-def _keeps_names(cls: PytreeClass, flatten: Function) -> bool:
-    """Whether the children are attributes as they are, so that their names can be compared."""
-    value = flatten.return_values[0] if len(flatten.return_values) == 1 else None
-    children = value.items[0] if isinstance(value, Display) and len(value.items) == 2 else None
-    if not isinstance(children, Display) or len(children.items) != len(cls.explicit_leaves or ()):
-        return False
-    return all(isinstance(item, Attribute) for item in children.items)
 
 
 def _problem(

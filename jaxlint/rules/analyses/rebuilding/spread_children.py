@@ -1,0 +1,52 @@
+"""`return cls(*children, *aux)`: what the shortest `tree_unflatten` hands on, and what of `tree_flatten` names it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Name, dotted
+
+
+def behind_children(method: Function) -> Sequence[Argument] | None:
+    """What `return cls(*children, …)` passes behind the children: nothing, or the aux data."""
+    values = method.return_values
+    if len(values) != 1 or not isinstance(values[0], Call) or len(method.parameters) != 3 or method.statements > 2:
+        return None
+    call, (first, aux, children) = values[0], method.parameters
+    if not isinstance(call.func, Name) or call.func.id != first.name or len(call.args) not in (1, 2):
+        return None
+    given, *behind = call.args
+    if given.star != "*" or dotted(given.value) != children.name:
+        return None
+    named = all(a.keyword is None and a.star != "**" and dotted(a.value) == aux.name for a in behind)
+    return behind if named else None
+
+
+def aux_names(cls: PytreeClass, flatten: Function, behind: Sequence[Argument]) -> tuple[str, ...] | None:
+    """The attributes in the aux data that are passed behind the children; None if some are not told."""
+    if not behind:
+        return None if any(f.role is Role.STATIC for f in cls.fields) else ()
+    returned = flatten.return_values[0]
+    aux = returned.items[1] if isinstance(returned, Display) else None
+    if behind[0].star:
+        items = aux.items if isinstance(aux, Display) and aux.kind in ("tuple", "list") else None
+    else:
+        items = None if aux is None else (aux,)
+    names = [
+        item.attr
+        for item in items or ()
+        if isinstance(item, Attribute) and dotted(item.value) == flatten.self_name is not None
+    ]
+    return tuple(names) if items is not None and len(names) == len(items) else None
+
+
+def keeps_names(cls: PytreeClass, flatten: Function) -> bool:
+    """Whether the children are attributes as they are, so that their names can be compared."""
+    value = flatten.return_values[0] if len(flatten.return_values) == 1 else None
+    children = value.items[0] if isinstance(value, Display) and len(value.items) == 2 else None
+    if not isinstance(children, Display) or len(children.items) != len(cls.explicit_leaves or ()):
+        return False
+    return all(isinstance(item, Attribute) for item in children.items)
