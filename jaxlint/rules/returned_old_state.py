@@ -40,6 +40,7 @@ from jaxlint.syntax.statements import (
     Try,
     While,
     blocks,
+    bound_once,
     expressions,
     target_names,
     walk,
@@ -154,6 +155,7 @@ class ReturnedOldState(BodyRule):
         yield from _of_tuples(reader, code, function.name)
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         used = _used_names(code.body, reader, code, evaluator)
+        once = bound_once(code.body)
         turning = {id(s) for loop in walk(code.body) if isinstance(loop, (For, While)) for s in walk(loop.body)}
         for statement, following in _sequences(code.body, ()):
             made = copies.get(id(statement))
@@ -161,7 +163,9 @@ class ReturnedOldState(BodyRule):
                 continue
             later = code.body if id(statement) in turning else following
             is_used = made.name in used
-            if is_used and later is following:  # not where another branch reads a variable of the name
+            if (
+                is_used and later is following and made.name not in once
+            ):  # not where another branch reads a variable of the name
                 is_used = made.name in _used_names(later, reader, code, evaluator)
             if is_used and not _keeps_part(made, code, following):
                 continue
