@@ -159,13 +159,13 @@ class FilteredScalar(BodyRule):
             if moved.cls.framework is EQUINOX and _is_filtered(moved):
                 yield from _scalar(moved.copy.at, moved.cls, moved.field, evaluator, module, _MOVED)
         called = list(_methods_called(code))
-        for at, cls, name in _counted_in_copies(code, called, evaluator):
+        for at, cls, name, how in _counted_in_copies(code, called, evaluator):
             if _is_compiled_code(code, EQUINOX.id) and not _stays_inside(at, name, code, evaluator):
-                yield from _scalar(at, cls, name, evaluator, module)
+                yield from _scalar(at, cls, name, evaluator, module, how)
         for call, cls, method in called:
             counted = list(_counted_by(cls, method, evaluator)) if cls.framework is NNX else ()
             if counted and (_is_compiled_code(code, NNX.id) or _is_run_compiled(code, evaluator)):
-                yield from (_problem(call.at, owner, name, "nnx.jit") for owner, name in counted)
+                yield from (_problem(call.at, owner, name, "nnx.jit", how) for owner, name, how in counted)
         crosses = {id(e.at): e for e in code.events if isinstance(e, Cross) and _is_filtered(e, "flax.nnx.")}
         for stepped in stepped_in_loop(code, crosses, evaluator):
             if stepped.cls.framework is NNX and _starts_as_number(stepped.cls, stepped.attr, evaluator):
@@ -174,8 +174,8 @@ class FilteredScalar(BodyRule):
 
 def _counted_in_copies(
     code: CodeRead, called: Iterable[_MethodCall], evaluator: Evaluator
-) -> Iterator[tuple[object, PytreeClass, str]]:
-    """What a body counts up in copies of modules of equinox: where, of which class, and what."""
+) -> Iterator[tuple[object, PytreeClass, str, str]]:
+    """What a body counts up in copies of modules of equinox: where, of which class, what, and how."""
     for event in code.events:
         match event:
             case Replace(receiver=Instance(cls=cls), keywords=keywords) if cls.framework is EQUINOX:
@@ -183,14 +183,20 @@ def _counted_in_copies(
                 base = None if event.base is None else dotted(event.base)
                 for keyword in keywords:
                     if _is_stepped(exprs.get(id(keyword.at)), f"{base}.{keyword.name}"):
-                        yield keyword.at, cls, keyword.name
+                        yield keyword.at, cls, keyword.name, _COUNTED
             case Update(function="equinox.tree_at", receiver=Instance(cls=cls)) if cls.framework is EQUINOX:
-                yield from ((at, cls, name) for at, name in _counted(event.call, code))
+                yield from ((at, cls, name, _COUNTED) for at, name in _counted(event.call, code))
             case Construct(cls=ClassObject(cls=cls), into_jit=False) if cls.framework is EQUINOX:
-                yield from ((at, cls, name) for at, name in _made_again(event, code))
+                yield from ((at, cls, name, _COUNTED) for at, name in _made_again(event, code))
     for call, cls, method in called:
         if cls.framework is EQUINOX:
-            yield from ((call.at, cls, name) for name in Copies(cls, evaluator, _COUNTING).moved_in(method))
+            how = _counted_up_by(method)
+            yield from ((call.at, cls, name, how) for name in Copies(cls, evaluator, _COUNTING).moved_in(method))
+
+
+def _counted_up_by(method: FunctionSymbol) -> str:
+    """What the method does that counts, for a finding at its call, where nothing is seen to count."""
+    return f"`{method.declaration.name}` {_COUNTED}"
 
 
 def _stays_inside(at: object, name: str, code: CodeRead, evaluator: Evaluator) -> bool:
@@ -214,9 +220,10 @@ def _is_compiled_code(code: CodeRead, framework: str) -> bool:
 
 def _counted_by(
     cls: PytreeClass, method: FunctionSymbol, evaluator: Evaluator, depth: int = 0
-) -> Iterator[tuple[PytreeClass, str]]:
-    """The numbers of an nnx object that a method counts up each time it is called, and those of the parts it calls."""
-    yield from ((cls, name) for name in moved_by(method, evaluator) if _starts_as_number(cls, name, evaluator))
+) -> Iterator[tuple[PytreeClass, str, str]]:
+    """The numbers that a method of an nnx object, or of a part that it calls, counts up in a call: whose, and how."""
+    how = _counted_up_by(method)
+    yield from ((cls, name, how) for name in moved_by(method, evaluator) if _starts_as_number(cls, name, evaluator))
     if depth == _FAR:
         return
     for statement in evaluator.calls.body_of(method) or ():

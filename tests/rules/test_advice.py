@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 from jaxlint import check_source
+from tests.oracle.cases import FIXTURES
 
 _HEAD = """
 import jax
@@ -54,3 +55,11 @@ class Member:
 def test_advice_for_frozen_instances(code: str, advice: str) -> None:
     (finding,) = check_source(_HEAD + textwrap.dedent(code))
     assert (finding.code, finding.help) == ("JAX401", advice)
+
+
+def test_a_count_in_a_method_is_reported_with_the_method() -> None:
+    """It is called in the line of the finding, in which nothing counts."""
+    path = FIXTURES / "filtered-scalar" / "counted_in_part_nnx.py"
+    (finding,) = check_source(path.read_text(encoding="utf-8"))
+    what = finding.message.partition(":")[0]
+    assert (finding.code, what) == ("JAX512", "`calls` of `Encoder` is a Python number that `__call__` counts up")
