@@ -159,11 +159,12 @@ class Drawer:
         self._evaluator = evaluator
         self._findings = list(findings)
         self._about: defaultdict[str, list[Finding]] = defaultdict(list)
-        self._in_file: defaultdict[str, list[Finding]] = defaultdict(list)
         for finding in self._findings:
             self._about[finding.subject].append(finding)
-            self._in_file[finding.path].append(finding)
         self._pinned: set[Finding] = set()
+        #: What was drawn of the fields that a file declares: the key of the class, and the name of the field.
+        self._places: defaultdict[str, defaultdict[Span, list[tuple[str, str]]]]
+        self._places = defaultdict(lambda: defaultdict(list))
         self._declared: dict[str, PytreeClass] = {}
 
     def drawing(self, chosen: Sequence[PytreeClass]) -> Drawing:
@@ -179,12 +180,9 @@ class Drawer:
                 attributes = self._attributes(cls)
                 classes[_key(cls)] = self._class(cls, [*fields_drawn, *(drawn for drawn, _ in attributes)])
                 pending += [held for _, held in reversed([*fields, *attributes]) if held is not None]
-        for finding in self._findings:  # the classes within which something is found that is about none of their fields
-            around = self._around(finding)
-            if finding not in self._pinned and around is not None:
-                self._pinned.add(finding)
-                found = (*classes[around].findings, _drawn_finding(finding))
-                classes[around] = structs.replace(classes[around], findings=found)
+        for finding in self._findings:
+            if finding not in self._pinned:
+                self._pin_by_place(finding, classes)
         elsewhere = tuple(_drawn_finding(f) for f in self._findings if f not in self._pinned)
         return Drawing(tuple(dict.fromkeys(map(_key, chosen))), classes, elsewhere)
 
@@ -258,7 +256,8 @@ class Drawer:
         is_tree: bool,
     ) -> DrawnField:
         subjects = [f"{subject}.{name}" for one in (cls, owner) for subject in _subjects(one)]
-        inside = [f for f in self._in_file[owner.module.path] if at.row <= f.row <= at.end_row]
+        if at != owner.symbol.declaration.name_at:  # the place of what is declared nowhere
+            self._places[owner.module.path][owner.module.source.codepoints(at)].append((_key(cls), name))
         return DrawnField(
             name=name,
             role=role.value,
@@ -268,7 +267,7 @@ class Drawer:
             at=_place(owner.module, at),
             owner=owner.name if owner is not cls else "",
             holds="" if held is None else _key(held),
-            findings=self._pin(subjects, inside),
+            findings=self._pin(subjects),
         )
 
     def _attributes(self, cls: PytreeClass) -> list[tuple[DrawnField, PytreeClass | None]]:
@@ -314,10 +313,40 @@ class Drawer:
         resolver = self._evaluator.model.resolver
         return resolver.library_name(named, field.annotation.module, field.annotation.scope) in TREE_TYPES
 
-    def _pin(self, subjects: Iterable[str], inside: Iterable[Finding] = ()) -> tuple[DrawnFinding, ...]:
-        found = dict.fromkeys([*inside, *(f for subject in subjects for f in self._about[subject])])
+    def _pin(self, subjects: Iterable[str]) -> tuple[DrawnFinding, ...]:
+        found = dict.fromkeys(f for subject in subjects for f in self._about[subject])
         self._pinned.update(found)
         return tuple(_drawn_finding(finding) for finding in sorted(found, key=lambda f: f.sort_key))
+
+    def _pin_by_place(self, finding: Finding, classes: dict[str, DrawnClass]) -> None:
+        """Pin what is about nothing that is drawn on the field in whose row it is, else on the class around it."""
+        around = self._around(finding)
+        holders = self._at_place(finding) or ([] if around is None else [(around, "")])
+        found = (_drawn_finding(finding),)
+        for key, name in holders:
+            self._pinned.add(finding)
+            cls = classes[key]
+            if not name:
+                classes[key] = structs.replace(cls, findings=cls.findings + found)
+                continue
+            fields = (structs.replace(f, findings=f.findings + found) if f.name == name else f for f in cls.fields)
+            classes[key] = structs.replace(cls, fields=tuple(fields))
+
+    def _at_place(self, finding: Finding) -> list[tuple[str, str]]:
+        """The field in whose row something is found, in all classes that are drawn with it.
+
+        Of several fields in a row it is the one whose name is there; else the one that the message names; else the last
+        that begins before it.
+        """
+        places = self._places[finding.path]
+        begin = (finding.row, finding.column - 1)
+
+        def nearness(at: Span) -> tuple[bool, bool, bool, Span]:
+            named = any(f"`{name}`" in finding.message for _, name in places[at])
+            return at[:2] <= begin < at[2:], named, at[:2] <= begin, at
+
+        inside = [at for at in places if at.row <= finding.row <= at.end_row]
+        return places[max(inside, key=nearness)] if inside else []
 
     def _around(self, finding: Finding) -> str | None:
         """The key of the innermost class that is drawn around the place of a finding."""

@@ -197,6 +197,41 @@ def test_findings_are_pinned_on_the_fields_that_they_are_about(folder: Path) -> 
     assert text(found).splitlines()[-2] == "Found in other code"
 
 
+ROWS = """
+import dataclasses
+import jax
+import jax.numpy as jnp
+from jax.tree_util import register_pytree_node_class
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Row:
+    é: str = dataclasses.field(default="ééé", metadata={"static": True}); x: jax.Array = jnp.zeros(3); y: list = []
+
+@register_pytree_node_class
+class Model:
+    def __init__(self, transition, observation, options):
+        self.transition, self.observation, self.options = transition, observation, options
+
+    def tree_flatten(self):
+        return (self.transition,), (self.observation, self.options)
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(*children, *aux)
+
+model = Model(jnp.eye(2), jnp.ones(2), {})
+jax.jit(lambda model: model.transition)(model)
+"""
+
+
+def test_of_fields_in_one_row_only_the_one_that_a_finding_is_about_has_it(folder: Path) -> None:
+    (folder / "rows.py").write_text(ROWS, encoding="utf-8")
+    classes = drawing("rows.py").classes.values()
+    pinned = {f.name: [one.code for one in f.findings] for cls in classes for f in cls.fields if f.findings}
+    assert pinned == {"x": ["JAX301"], "y": ["JAX301"], "observation": ["JAX201"]}
+
+
 def test_findings_that_comments_hide_are_not_pinned(folder: Path) -> None:
     (folder / "uses.py").write_text(USES.replace("state.step = 3", "state.step = 3  # noqa: JAX401"))
     fields = {field.name: field for field in drawing(("uses.py", "State")).classes["uses.py::State"].fields}
