@@ -25,7 +25,7 @@ from jaxlint.project.files import discover, is_excluded
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
-from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.stubs import is_collective, is_stub
 from jaxlint.report.drawing import Drawing, DrawnClass, DrawnField, DrawnFinding, Place
 from jaxlint.syntax.expressions import Lambda, Span, Subscript
 from jaxlint.syntax.paths import shown_path
@@ -179,7 +179,8 @@ class Drawer:
                 fields_drawn = [self._field(field, cls, held) for field, held in fields]
                 attributes = self._attributes(cls)
                 classes[_key(cls)] = self._class(cls, [*fields_drawn, *(drawn for drawn, _ in attributes)])
-                pending += [held for _, held in reversed([*fields, *attributes]) if held is not None]
+                held_classes = [held for _, held in reversed([*fields, *attributes]) if held is not None]
+                pending += [held for held in held_classes if not is_collective(held.symbol)]
         for finding in self._findings:
             if finding not in self._pinned:
                 self._pin_by_place(finding, classes)
@@ -266,7 +267,7 @@ class Drawer:
             default=default,
             at=_place(owner.module, at),
             owner=owner.name if owner is not cls else "",
-            holds="" if held is None else _key(held),
+            holds="" if held is None or is_collective(held.symbol) else _key(held),
             findings=self._pin(subjects),
         )
 
@@ -379,11 +380,13 @@ def _drawn_finding(finding: Finding) -> DrawnFinding:
 
 
 def _ordered(cls: PytreeClass) -> list[Field]:
-    """Leaves in the order of flattening, then what is no leaf; the order of declaration if some role is unknown."""
+    """Leaves in the order of flattening, then what is no leaf; the order of declaration if some role is unknown.
+
+    What only the description of many classes says is left out.
+    """
     leaves = cls.leaves
-    if leaves is None:
-        return list(cls.fields)
-    return [*leaves, *(f for f in cls.fields if f not in leaves)]
+    ordered = cls.fields if leaves is None else [*leaves, *(f for f in cls.fields if f not in leaves)]
+    return [field for field in ordered if not is_collective(field.owner)]
 
 
 def _written(placed: Placed) -> str:

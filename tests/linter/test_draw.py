@@ -107,6 +107,29 @@ def test_what_is_named_a_tree_is_a_subtree(folder: Path) -> None:
     assert [field.kind for field in state.fields] == ["subtree"] * 4 + ["leaf"]
 
 
+def test_layers_of_equinox_that_cannot_be_read_are_subtrees_without_fields(folder: Path) -> None:
+    """One description stands for all of them: no one need have the fields that it lists."""
+    (folder / "cells.py").write_text(
+        "import equinox as eqx\nimport jax\n\n"
+        "class Cell(eqx.Module):\n    drop: eqx.nn.Dropout\n    mlp: eqx.nn.MLP | None\n\n"
+        "class Scaled(eqx.nn.Linear):\n    scale: jax.Array\n"
+    )
+    assert draw_tree("cells.py") == drawn(
+        """
+        Cell  equinox.Module  cells.py:4
+          frozen; rebuilding sets the fields, runs no user code; leaves in declaration order
+          ├─ subtree  drop: eqx.nn.Dropout
+          └─ subtree  mlp: eqx.nn.MLP | None
+
+        Scaled  equinox.Module  cells.py:8
+          frozen; rebuilding sets the fields, runs no user code; leaves in declaration order
+          └─ leaf     scale: jax.Array
+          (there may be more fields: a base class or a part of the class cannot be seen)
+        """
+    )
+    assert list(drawing("cells.py").classes) == ["cells.py::Cell", "cells.py::Scaled"]
+
+
 def test_all_classes_of_a_file(folder: Path) -> None:
     heads = [line for line in draw_tree("base.py").splitlines() if line[:1].strip()]
     assert heads == ["Log  chex.dataclass  base.py:7", "Base  flax.struct.dataclass  base.py:12"]

@@ -22,6 +22,7 @@ _FILES = {
     **dict.fromkeys(("penzai.nn.layer", "penzai.pz.nn"), "penzai_nn.pyi"),
 }
 _EQUINOX_LAYERS = "equinox.nn"
+_EQUINOX_FILE = "equinox_nn.pyi"
 #: The packages of which something is described.
 DESCRIBED = frozenset(name.partition(".")[0] for name in (*_FILES, _EQUINOX_LAYERS))
 #: Described even where the package's own source can be read: rules know their methods, or them by their names.
@@ -42,7 +43,7 @@ def described(name: str) -> ClassSymbol | FunctionSymbol | None:
     """The class or function that a dotted name of a well-known package stands for, or None."""
     package, _, last = name.rpartition(".")
     if package == _EQUINOX_LAYERS and last[:1].isupper() and last != "State":  # which is no module (0.13.8)
-        module = _module("equinox_nn.pyi", package)
+        module = _module(_EQUINOX_FILE, package)
         layer = module.outline.classes["Layer"]
         return ClassSymbol(module, msgspec.structs.replace(layer, name=last, qualname=last))
     if package not in _FILES:
@@ -58,6 +59,11 @@ def described(name: str) -> ClassSymbol | FunctionSymbol | None:
 def is_stub(module: Module) -> bool:
     """Whether the module is a description of ours instead of a file of the user's."""
     return module.path.startswith(_FOLDER)
+
+
+def is_collective(symbol: ClassSymbol) -> bool:
+    """Whether one description stands for many classes, so that no one of them need have the fields that it lists."""
+    return symbol.module.path == _FOLDER + _EQUINOX_FILE
 
 
 @cache
