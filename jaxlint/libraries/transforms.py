@@ -160,20 +160,20 @@ CARRIED = {"jax.lax.scan": 0, "jax.lax.while_loop": 0, "jax.lax.fori_loop": 1}
 #: The last parts of their names, by which code that may hold one is recognised; `map` is too common a word.
 LAST_NAMES = frozenset(name.rpartition(".")[2] for name in TRANSFORMS) - {"map"}
 
-#: Those that refuse what `staticmethod`, `classmethod` and `property` make of a function: they are given no function.
-REFUSING_WRAPPED = frozenset(
-    {
-        "jax.jit",
-        "jax.pmap",
-        "jax.vmap",
-        "jax.grad",
-        "jax.value_and_grad",
-        "jax.jacfwd",
-        "jax.jacrev",
-        "jax.jacobian",
-        "jax.hessian",
-    }
+#: The last parts of the names of the loops and branches of jax.lax that hand on what their function makes of a carry.
+LOOPS = frozenset(
+    name.rpartition(".")[2]
+    for name, transform in TRANSFORMS.items()
+    if name in CARRIED or (transform.kind is Kind.BRANCH and transform.is_of_jax)
 )
+#: The functions of jax that differentiate a function by the arguments with some numbers.
+GRADIENTS = frozenset(
+    name
+    for name, transform in TRANSFORMS.items()
+    if transform.kind is Kind.GRAD and transform.is_of_jax and "argnums" in transform.options
+)
+#: Those that refuse what `staticmethod`, `classmethod` and `property` make of a function: they are given no function.
+REFUSING_WRAPPED = frozenset({"jax.jit", "jax.pmap", "jax.vmap"}) | GRADIENTS
 
 #: Makes a context manager of a generator function; what that yields is what `with ... as` binds.
 CONTEXT_MANAGER = "contextlib.contextmanager"

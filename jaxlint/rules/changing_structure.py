@@ -10,7 +10,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.infer.known.values import Instance, plain
 from jaxlint.infer.transforms.calling import piece_of
-from jaxlint.libraries.transforms import CARRIED, Kind
+from jaxlint.libraries.transforms import CARRIED, LOOPS, Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
@@ -37,9 +37,6 @@ from jaxlint.syntax.statements import (
     Return,
     Statement,
 )
-
-#: The last names of what runs functions on trees.
-_LOOPS = frozenset({"scan", "while_loop", "fori_loop", "cond", "switch"})
 
 
 class ChangingStructure(BodyRule):
@@ -130,12 +127,12 @@ class ChangingStructure(BodyRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    calls = _LOOPS
+    calls = LOOPS
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
         """What calls functions or methods of its module that run loops: it may make the states that these are given."""
-        return not candidate.unit.calls.isdisjoint(candidate.calling(_LOOPS))
+        return not candidate.unit.calls.isdisjoint(candidate.calling(LOOPS))
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a function that steps a state, and at the loops that a body runs."""
@@ -149,7 +146,7 @@ class ChangingStructure(BodyRule):
     def _hands_over(self, code: CodeRead, evaluator: Evaluator) -> bool:
         """Whether a body calls a function that may run a loop; one of another module if it makes instances."""
         module, resolver = code.place.module, evaluator.model.resolver
-        if not code.contents.called.isdisjoint(evaluator.calls.calling.names(module, _LOOPS)):
+        if not code.contents.called.isdisjoint(evaluator.calls.calling.names(module, LOOPS)):
             return True
         if not any(isinstance(event, (Construct, Replace)) for event in code.events):
             return False

@@ -12,7 +12,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross, Event, Transformed
 from jaxlint.infer.known.values import Array, Scalar, Value, options, plain
 from jaxlint.infer.transforms.applied import Applied
-from jaxlint.libraries.transforms import Kind
+from jaxlint.libraries.transforms import GRADIENTS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -30,8 +30,6 @@ from jaxlint.syntax.statements import assigned_names, bound_once, looked_up
 
 #: Constants that can be differentiated.
 _INEXACT = frozenset({"float", "complex"})
-#: The transformations that refuse what is not of an inexact type, though other leaves are fine.
-_GRADIENTS = frozenset({"jax.grad", "jax.value_and_grad", "jax.jacrev", "jax.jacfwd", "jax.jacobian", "jax.hessian"})
 #: Annotations that mean arrays of integers.
 _KEYS = frozenset(
     {"chex.PRNGKey", "jaxtyping.PRNGKeyArray", "jax.random.PRNGKeyArray", "jax.random.KeyArray", "flax.typing.PRNGKey"}
@@ -118,7 +116,7 @@ class GradOverInt(EventRule, BodyRule):
     since = "0.1.0"
     confidence = Confidence.MEDIUM
     events = (Cross, Transformed)
-    calls = frozenset(name.rpartition(".")[2] for name in _GRADIENTS)
+    calls = frozenset(name.rpartition(".")[2] for name in GRADIENTS)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is differentiated: by the annotations of the function, or by what is passed."""
@@ -183,7 +181,7 @@ def _fixed(
 
 
 def _refuses(applied: Applied) -> bool:
-    is_gradient = applied.transform.kind is Kind.GRAD and applied.transform.name in _GRADIENTS
+    is_gradient = applied.transform.name in GRADIENTS
     return is_gradient and "allow_int" not in applied.options
 
 

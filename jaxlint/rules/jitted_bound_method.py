@@ -17,6 +17,7 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Transformed
 from jaxlint.infer.known.values import Instance, is_classmethod, plain
+from jaxlint.libraries.transforms import LOOPS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.bound_part import changed_part, held_part
@@ -36,10 +37,8 @@ from jaxlint.syntax.expressions import dotted as written
 from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import all_parts
 
-#: The loops and branches of jax.
-_LOOPS = frozenset({"scan", "fori_loop", "while_loop", "cond", "switch"})
 #: The transformations that look up what they have compiled by the hash of the function.
-_HASHING = frozenset({"jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat", *(f"jax.lax.{name}" for name in _LOOPS)})
+_HASHING = frozenset({"jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat", *(f"jax.lax.{name}" for name in LOOPS)})
 
 #: The transformations of equinox that take modules.
 _FILTERED = {"jax.jit": "filter_jit", "jax.checkpoint": "filter_checkpoint", "jax.vmap": "filter_vmap"}
@@ -138,8 +137,8 @@ class JittedBoundMethod(NodeRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    calls = _LOOPS
-    instance_calls = frozenset(name.rpartition(".")[2] for name in _HASHING) - _LOOPS
+    calls = LOOPS
+    instance_calls = frozenset(name.rpartition(".")[2] for name in _HASHING) - LOOPS
 
     everywhere = True
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
@@ -14,7 +15,7 @@ from jaxlint.syntax.expressions import Call, Expr, Name, Subscript, dotted, with
 from jaxlint.syntax.paths import is_test_file
 
 #: Decorators below which a body does not run at every call, by canonical name.
-_TRACING = frozenset({"jax.jit", "jax.pmap", "equinox.filter_jit", "flax.nnx.jit", "jax_dataclasses.jit"})
+_TRACING = frozenset(name for name, transform in TRANSFORMS.items() if transform.kind is Kind.JIT)
 _LOCAL = ".<locals>"
 
 
