@@ -24,9 +24,19 @@ from jaxlint.linter.result import Result, add_found
 from jaxlint.project.files import discover, is_excluded
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_collective, is_stub
-from jaxlint.report.drawing import Drawing, DrawnClass, DrawnField, DrawnFinding, Place
+from jaxlint.report.drawing import (
+    ASSIGNED,
+    FLATTENED,
+    UNSEEN,
+    Drawing,
+    DrawnClass,
+    DrawnField,
+    DrawnFinding,
+    Place,
+)
 from jaxlint.syntax.expressions import Lambda, Span, Subscript
 from jaxlint.syntax.paths import shown_path
 from jaxlint.syntax.source import Unreadable
@@ -220,6 +230,7 @@ class Drawer:
             leaf_order=cls.framework.leaf_order.value,
             replace=(cls.framework.replace_method or "") if cls.has_framework_replace else "",
             complete=cls.fields_known,
+            missing=_missing(cls),
             fields=tuple(fields),
             findings=self._pin(_subjects(cls)),
         )
@@ -364,6 +375,17 @@ def _subjects(cls: PytreeClass) -> Iterator[str]:
     """What rules call a class in the subject of a finding."""
     yield f"{cls.module.path}::{cls.symbol.declaration.qualname}"
     yield cls.symbol.full_name
+
+
+def _missing(cls: PytreeClass) -> str:
+    """What of a class may not be drawn, and why."""
+    if cls.fields_known:
+        return ""
+    if not cls.bases_known or any(c.is_dataclass and c.symbol.declaration.conditional_body for c in cls.mro):
+        return UNSEEN
+    if cls.framework is PYTREE_NODE_CLASS:
+        return "" if cls.registered is False else FLATTENED  # nothing flattens what is one leaf
+    return ASSIGNED
 
 
 def _key(cls: PytreeClass) -> str:

@@ -16,6 +16,10 @@ MEANING = {
 }
 #: How far classes are drawn inside of each other.
 DEPTH = 6
+#: Why a class may have more than what is drawn of it.
+UNSEEN = "there may be more fields: a base class or a part of the class cannot be seen"
+FLATTENED = "its own code flattens instances: what that computes is not drawn"
+ASSIGNED = "there may be more fields: whatever is assigned to an instance is one"
 _FROZEN = {True: "frozen", False: "mutable", None: "frozen or not: unknown"}
 
 
@@ -83,6 +87,8 @@ class DrawnClass(msgspec.Struct, frozen=True):
     replace: str
     #: Whether all fields are known.
     complete: bool
+    #: What may be missing, and why; empty if nothing is.
+    missing: str
     fields: tuple[DrawnField, ...]
     #: What is found about the class as a whole.
     findings: tuple[DrawnFinding, ...]

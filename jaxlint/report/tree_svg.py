@@ -86,8 +86,8 @@ class _Picture:
         self._findings(cls.findings, x + _PAD)
         for field in cls.fields:
             self._field(field, path, x + _PAD)
-        if not cls.complete:
-            self._line(x + _PAD, [("soft", "there may be more fields")])
+        if cls.missing:
+            self._line(x + _PAD, [("soft", cls.missing)])
         self.y += _PAD / 2
         self._boxes[number] = (x, top, self.y, len(path) - 1)
 

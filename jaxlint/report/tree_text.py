@@ -28,8 +28,8 @@ def _class(cls: DrawnClass, drawing: Drawing) -> Iterator[str]:
     yield "  " + "; ".join(cls.facts())
     yield from ("  " + line for line in _findings(cls.findings, cls.at.path))
     yield from ("  " + line for line in _fields(cls, drawing, (cls.key,)))
-    if not cls.complete:
-        yield "  (there may be more fields: a base class or a part of the class cannot be seen)"
+    if cls.missing:
+        yield f"  ({cls.missing})"
 
 
 def _fields(cls: DrawnClass, drawing: Drawing, path: tuple[str, ...]) -> Iterator[str]:

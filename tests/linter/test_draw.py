@@ -130,6 +130,47 @@ def test_layers_of_equinox_that_cannot_be_read_are_subtrees_without_fields(folde
     assert list(drawing("cells.py").classes) == ["cells.py::Cell", "cells.py::Scaled"]
 
 
+NODES = """
+import simple_pytree
+from elsewhere import Unknown
+from jax.tree_util import register_pytree_node_class
+
+@register_pytree_node_class
+class Node:
+    def __init__(self, x):
+        self.x = x
+
+    def tree_flatten(self):
+        return (self.x,), None
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(*children)
+
+class Sub(Node):
+    pass
+
+@register_pytree_node_class
+class Hidden(Node, Unknown):
+    pass
+
+class Simple(simple_pytree.Pytree):
+    def __init__(self, x):
+        self.x = x
+"""
+
+
+def test_why_more_than_what_is_drawn_may_be_there(folder: Path) -> None:
+    (folder / "nodes.py").write_text(NODES)
+    found = drawing("nodes.py")
+    assert {cls.name: (cls.complete, cls.missing) for cls in found.drawn()} == {
+        "Node": (False, "its own code flattens instances: what that computes is not drawn"),
+        "Sub": (False, ""),
+        "Hidden": (False, "there may be more fields: a base class or a part of the class cannot be seen"),
+        "Simple": (False, "there may be more fields: whatever is assigned to an instance is one"),
+    }
+
+
 def test_all_classes_of_a_file(folder: Path) -> None:
     heads = [line for line in draw_tree("base.py").splitlines() if line[:1].strip()]
     assert heads == ["Log  chex.dataclass  base.py:7", "Base  flax.struct.dataclass  base.py:12"]

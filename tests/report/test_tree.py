@@ -13,6 +13,7 @@ import pytest
 from jaxlint.config.configuration import Configuration
 from jaxlint.linter.draw import Target, draw
 from jaxlint.report import DRAWINGS, drawer
+from jaxlint.report.drawing import FLATTENED, UNSEEN
 
 PROGRAM = """
 from flax import struct
@@ -28,6 +29,18 @@ class State:
     x: dict[str, jax.Array]
     log: Log
     table: jax.Array = struct.field(pytree_node=False)
+
+@jax.tree_util.register_pytree_node_class
+class Node:
+    def __init__(self, y):
+        self.y = y
+
+    def tree_flatten(self):
+        return (self.y,), None
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(*children)
 
 @jax.jit
 def step(state: State):
@@ -51,7 +64,7 @@ def drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 def test_json_has_all_that_is_drawn(drawn: dict[str, str]) -> None:
     made = json.loads(drawn["json"])
-    assert made["chosen"] == ["main.py::Log", "main.py::State"]
+    assert made["chosen"] == ["main.py::Log", "main.py::State", "main.py::Node"]
     state = made["classes"]["main.py::State"]
     assert (state["frozen"], state["rebuilt"]) == (True, "calls the constructor")
     assert [(f["name"], f["role"], f["kind"], f["holds"]) for f in state["fields"]] == [
@@ -80,6 +93,13 @@ def test_svg_holds_no_markup_of_the_program(drawn: dict[str, str]) -> None:
     assert [text for text in texts if text.startswith("! JAX201")]
     assert texts[-3:] == ["leaf: traced", "subtree: a pytree of its own", "static: part of the treedef"]
     assert texts.count("loss: jax.Array") == 2, "the class of its own, and within `State`"
+
+
+def test_why_there_may_be_more_is_the_same_in_all_forms(drawn: dict[str, str]) -> None:
+    assert json.loads(drawn["json"])["classes"]["main.py::Node"]["missing"] == FLATTENED
+    assert drawn["text"].endswith(f"  └─ leaf     y\n  ({FLATTENED})\n")
+    assert [form for form in ("svg", "html") if drawn[form].count(FLATTENED) != 1] == []
+    assert not [form for form in drawn if UNSEEN in drawn[form]]
 
 
 def test_html_is_one_page_that_loads_nothing(drawn: dict[str, str]) -> None:
