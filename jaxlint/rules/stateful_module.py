@@ -19,6 +19,7 @@ from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.evaluation_mode import may_be_evaluated, switches
 from jaxlint.rules.analyses.changes.module_state import Code, ModuleState, StateChange
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
@@ -28,8 +29,6 @@ from jaxlint.syntax.statements import all_parts
 
 #: Functions with which variables are made that JAX itself knows as mutable ("hijax").
 _SHARING = frozenset({"var_defaults", "with_vars", "use_hijax", "use_refs", "to_refs", "as_refs"})
-#: Methods that switch a module to evaluation, or set what it asks for.
-_SWITCHES = frozenset({"eval", "set_attributes"})
 #: Functions that are called where something is trained.
 _TRAINING = frozenset({"grad", "value_and_grad", "update", "apply_updates", "apply_gradients"})
 
@@ -107,10 +106,10 @@ class StatefulModule(NodeRule):
     ## When not to use it
 
     If a test only tries whether a function inside of it can be compiled, and makes nothing else of the module
-    afterwards, nothing is reported. The same holds if the module is in evaluation mode (`model.eval()`) whenever the
-    function is called: in files that call `.eval()` only functions are reported that train something; calls with
-    `deterministic=True`, `train=False` and the like are
-    not reported, nor is what a module does below a condition, unless the call shows that it holds. Where variables of
+    afterwards, nothing is reported. In evaluation mode (`model.eval()`) dropout and batch statistics stay as they are:
+    where a file switches to it what it may give to the function afterwards, they are reported only if the function
+    trains something; whatever else is written is reported. Calls with `deterministic=True`, `train=False` and the like
+    are not, nor is what a module does below a condition, unless the call shows that it holds. Where variables of
     flax.nnx are made that write through all transformations (`nnx.var_defaults(hijax=True)`), nothing is reported.
 
     ## References
@@ -145,7 +144,7 @@ class StatefulModule(NodeRule):
             return
         bound = code.contents.bound
         own = Code.of(function, code.body, module, {})
-        state = ModuleState(evaluator)
+        state, evaluated = ModuleState(evaluator), ModuleState(evaluator, is_evaluated=True)
         importers = evaluator.model.importers(module)
         changes: dict[str, tuple[PytreeClass, StateChange]] = {}
         for name in (p.name for p in function.parameters if p.name in stateful and p.name not in bound):
@@ -153,9 +152,9 @@ class StatefulModule(NodeRule):
             if _shares_variables((module, instance.cls.module, *importers)):
                 continue
             change = state.change(name, instance.cls, own)
-            if change is None or state.comes_back(name, instance.cls, change, own):
-                continue
-            if not _switches(node) and (not _evaluates(module) or _trains(node)):
+            if change is not None and _may_be_evaluated(node, evaluator):
+                change = evaluated.change(name, instance.cls, own)
+            if change is not None and not state.comes_back(name, instance.cls, change, own):
                 changes[name] = (instance.cls, change)
         if changes and not _is_tried(tuple(changes), function, code, evaluator):
             yield _problem(changes, function, code, evaluator)
@@ -238,14 +237,13 @@ def _with_nnx(applied: Applied, own: str, code: CodeRead, evaluator: Evaluator) 
     return Proposal(f"Use `{own}`", Applicability.UNSAFE, (change,), written[1])
 
 
-def _evaluates(module: Module) -> bool:
-    """Whether a module switches some module to evaluation."""
-    return any("eval" in unit.calls for unit in module.outline.units)
-
-
-def _switches(node: FunctionNode) -> bool:
-    """Whether a function itself switches a module to evaluation."""
-    return any(dotted(call.func).rpartition(".")[2] in _SWITCHES for call in node.all(cst.Call, node.body))
+def _may_be_evaluated(node: FunctionNode, evaluator: Evaluator) -> bool:
+    """Whether the modules that a function is given may be in evaluation mode where it calls them."""
+    function, module = node.code.function, node.code.place.module
+    assert function is not None
+    if switches(node.code.body, function, module, evaluator):
+        return True
+    return may_be_evaluated(function, module, evaluator) and not _trains(node)
 
 
 def _trains(node: FunctionNode) -> bool:

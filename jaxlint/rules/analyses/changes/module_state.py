@@ -120,10 +120,11 @@ class Code(msgspec.Struct, frozen=True):
 
 
 class ModuleState:
-    """Follows a module through the code that it is given to."""
+    """Follows a module through the code that it is given to; or what still changes when it `is_evaluated`."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, *, is_evaluated: bool = False) -> None:
         self.evaluator = evaluator
+        self._is_evaluated = is_evaluated
 
     def change(self, name: str, cls: PytreeClass, code: Code, depth: int = 0) -> StateChange | None:
         """How code certainly changes the module `name` of the class `cls`; None if it does not, as far as is known."""
@@ -290,7 +291,8 @@ class ModuleState:
         symbol = self.evaluator.model.resolver.resolve(expr.func, placed.module, placed.scope)
         if isinstance(symbol, External):
             if symbol.name in _LAYERS and method == "__call__":
-                return _layer(symbol.name, expr, attr)
+                has_mode = bool(_LAYERS[symbol.name][1])
+                return None if has_mode and self._is_evaluated else _layer(symbol.name, expr, attr)
             if symbol.name in _RANDOM_STREAMS and method not in _UNEVENTFUL:
                 return StateChange(f"`{attr}` is a random stream")
             if symbol.name in _COMBINING:
