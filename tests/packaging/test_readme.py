@@ -84,6 +84,25 @@ def test_shown_commands_exist() -> None:
     assert [option for option in sorted(options) if option not in helped] == []
 
 
+def test_options_are_shown_with_what_they_need() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"`(?:jaxlint \w+ )?(--[a-z-]+)( [^`]+)?`", text)
+    helped = "".join(jaxlint([command, "--help"], ROOT).stdout for command in ("check", "tree"))
+    needing = set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+) [A-Z\[]", helped, re.MULTILINE))
+    assert {"--python", "--write-baseline", "--min-confidence"} <= needing
+    assert [option for option, value in shown if option in needing and not value] == []
+
+
+def test_what_the_mypy_plugin_needs_is_said() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.partition("\n## mypy\n")[2].partition("\n## ")[0]
+    oldest = re.search(
+        r'^mypy = \["mypy>=([\d.]+)"\]', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert oldest is not None and f"mypy {oldest[1]} or later" in section
+    assert "installed where mypy looks for them (`--python-executable`)" in section
+
+
 @pytest.mark.parametrize("code", ["0", "1", "2"])
 def test_exit_codes(code: str, tmp_path: Path) -> None:
     assert f"| {code} |" in (ROOT / "docs" / "output.md").read_text(encoding="utf-8")
