@@ -9,6 +9,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import Field, Kind, Placed, PytreeClass
 from jaxlint.rules.analyses.changes.returning import is_known_elsewhere, mentions
+from jaxlint.rules.analyses.fixes.trees_of_axes import TreesOfAxes
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import last_name
@@ -37,7 +38,13 @@ def computing_once(
         return None
     fields = tuple(field.name for field in cls.members)
     changes: list[Change] = [MakeFactory(function.at, _NAME, fields, parameters, f'"{cls.name}"')]
-    changes += [CallFactory(at, _NAME) for at in mentions(cls.name, cls.module)]
+    trees = TreesOfAxes(cls.module, evaluator)
+    for at in mentions(cls.name, cls.module):
+        is_of_axes = trees.has(at)
+        if is_of_axes is None:
+            return None
+        if not is_of_axes:
+            changes.append(CallFactory(at, _NAME))
     return Proposal(f"{verb} in a classmethod, `{cls.name}.{_NAME}`", Applicability.UNSAFE, tuple(changes))
 
 
