@@ -11,7 +11,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.instantiated import is_left_to_subclasses
-from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross, transforms_anything
+from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Definition, Function, Parameter
 
@@ -87,8 +87,7 @@ class CustomInit(ClassRule):
     ## When not to use it
 
     If the instances never meet a transformation; but then the class needs no registration. Classes that are not seen
-    to go into one are reported with low confidence only, unless no instance can be made at all or nothing in the
-    project is transformed.
+    to go into one are reported with low confidence only, unless no instance can be made at all.
 
     ## References
 
@@ -115,8 +114,7 @@ class CustomInit(ClassRule):
         missing = [name for name in given.names if name not in parameters]
         needless = [p for p in parameters.values() if p.default is None and p.name not in given.names]
         fails = is_mapping or is_seen_to_cross(cls, evaluator)
-        others = Confidence.LOW if transforms_anything(evaluator) else Confidence.MEDIUM
-        confidence = Confidence.HIGH if fails else others
+        confidence = Confidence.HIGH if fails else Confidence.LOW
         if missing and rebuilt and not any(p.kind == "**" for p in init.parameters):
             yield _problem(cls, init, None, f"has no parameter for field `{missing[0]}`", given, confidence)
         elif needless and given.complete:

@@ -103,10 +103,9 @@ class StaticArrayField(ClassRule, EventRule):
     An array of one element compares without error (and recompiles for every value). Where that is certain, as for
     `Float[Array, ""]` or `jnp.max(x)`, nothing is reported. If the field must stay static, hold a hashable value
     instead: a tuple, `bytes`, or a wrapper class with `__eq__` and `__hash__`. A class without array leaves, such as a
-    bundle of constants, may be meant for the host alone, and so may tables of numpy in any class: unless it is seen to
-    go into a transformation (tables of numpy: or nothing in the project is), such fields are reported with low
-    confidence only. An instance that stands in the place of
-    a function is not reported then.
+    bundle of constants, may be meant for the host alone, and so may tables of numpy in an equinox module: unless the
+    class is seen to go into a transformation, such fields are reported with low confidence only. An instance that
+    stands in the place of a function is not reported then.
 
     ## References
 
@@ -160,7 +159,7 @@ class StaticArrayField(ClassRule, EventRule):
             contradicts = holds_array(declared_value(field, cls, evaluator), cls, evaluator) is not None
             if not sure and (contradicts or evaluator.promises.no_large_array(field, cls)):
                 continue  # two annotations contradict each other, or it may be an array of one element
-            confidence = _confidence(sure, _crosses(cls, evaluator), arrays_in(value.value), evaluator)
+            confidence = _confidence(sure, _crosses(cls, evaluator), arrays_in(value.value), cls)
             if _can_be_called(value.value) and not _may_cross_from(event.place.module, cls, evaluator):
                 continue  # it stands in the place of a function, in settings that go nowhere
             # aux data is put right in tree_flatten, wherever the instance is made
@@ -245,7 +244,7 @@ def _declared(
         yield _module_problem(at, cls, field, make_leaf(field, cls, module, evaluator.model))
     if sure is not None:
         fix = _as_leaf(field, cls, module, evaluator)
-        confidence = _confidence(sure, crosses, arrays_in(value), evaluator)
+        confidence = _confidence(sure, crosses, arrays_in(value), cls)
         yield _problem(at, cls, field, "is declared static and holds an array", confidence, fix)
 
 
@@ -289,12 +288,10 @@ def _as_leaf(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluato
     return make_leaf(field, cls, module, evaluator.model)
 
 
-def _confidence(sure: bool, crosses: Confidence, arrays: list[Array], evaluator: Evaluator) -> Confidence:
-    """Arrays of numpy may stay on the host with what holds them: where others are seen to cross, they are tables."""
-    from jaxlint.rules.analyses.under_trace.traced import transforms_anything
-
-    if crosses is not Confidence.HIGH and arrays and all(array.library == "numpy" for array in arrays):
-        if transforms_anything(evaluator):
+def _confidence(sure: bool, crosses: Confidence, arrays: list[Array], cls: PytreeClass) -> Confidence:
+    """Arrays of numpy may stay on the host with a module of equinox: until that is seen to cross, they are tables."""
+    if cls.framework.filters and crosses is not Confidence.HIGH and arrays:
+        if all(array.library == "numpy" for array in arrays):
             return Confidence.LOW
     return crosses if sure or crosses is Confidence.LOW else Confidence.MEDIUM
 

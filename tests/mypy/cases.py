@@ -507,6 +507,9 @@ def f(s: S) -> S:
 @class S
     x: jax.Array
     w: static np.ndarray  # E: static-array
+@jax.jit
+def f(s: S) -> jax.Array:
+    return s.x
 """,
     "static_optional_array": "# only: static"
     + """

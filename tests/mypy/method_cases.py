@@ -984,6 +984,9 @@ def f(s: S) -> S:
 def f(s: S) -> S:
     s.replace(self=s)  # E: unknown
     return s.replace(n=2, size=3)
+@jax.jit
+def g(s: S) -> jax.Array:
+    return s.x
 """,
     "protocol_any_changes": "# only: flax node"
     + """

@@ -544,6 +544,9 @@ Pair: t.TypeAlias = tuple[np.ndarray, int]
     c: static t.Optional[jnp.ndarray]  # E: static-array
     d: static "jax.Array"  # E: static-array
     e: static jax.Array | int
+@jax.jit
+def f(s: S) -> jax.Array:
+    return s.x
 """,
     "static_fine_ok": "# only: static"
     + """

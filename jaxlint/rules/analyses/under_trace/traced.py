@@ -21,12 +21,6 @@ def is_seen_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
     return any(evaluator.traced.of(one) is not None for one in evaluator.model.family(cls))
 
 
-def transforms_anything(evaluator: Evaluator) -> bool:
-    """Whether anything is seen to be transformed in the project: in a library of classes, others do that."""
-    index = evaluator.model.project_index
-    return bool(index.transformed_names or index.applying or index.traced)
-
-
 def is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether instances are seen to cross, or a statement of its own registers the class, which is for nothing else.
 
