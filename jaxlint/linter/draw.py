@@ -24,7 +24,6 @@ from jaxlint.linter.result import Result, add_found
 from jaxlint.project.files import discover, is_excluded
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.frameworks import PYTREE_NODE_CLASS
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_collective, is_stub
 from jaxlint.report.drawing import (
@@ -383,7 +382,7 @@ def _missing(cls: PytreeClass) -> str:
         return ""
     if not cls.bases_known or any(c.is_dataclass and c.symbol.declaration.conditional_body for c in cls.mro):
         return UNSEEN
-    if cls.framework is PYTREE_NODE_CLASS:
+    if cls.framework.flattens_itself:
         return "" if cls.registered is False else FLATTENED  # nothing flattens what is one leaf
     return ASSIGNED
 
