@@ -35,7 +35,7 @@ class Folders:
         """Whether imports begin there: it holds the file of a project, or what an installer writes."""
         begins = self._begins.get(folder)
         if begins is None:
-            begins = self._begins[folder] = _begins_project(self._names.get(folder) or self._now(folder))
+            begins = self._begins[folder] = _begins_project(self._seen(folder))
         return begins
 
     def take(self, others: Folders) -> None:
@@ -62,14 +62,18 @@ class Folders:
     def are_as(self, digests: Mapping[str, bytes], beginnings: Mapping[str, bool]) -> bool:
         """Whether folders are as they were when `digests` and `beginnings` told that."""
         return all(self._digest(folder) == known for folder, known in digests.items()) and all(
-            _begins_project(self._names.get(folder) or self._now(folder)) == begins
-            for folder, begins in beginnings.items()
+            _begins_project(self._seen(folder)) == begins for folder, begins in beginnings.items()
         )
 
     def are_same_on_disk(self, unsaved: Iterable[str]) -> bool:
         """Whether nothing that says something has come or gone, if the files of `unsaved` (paths) are there."""
         now = Folders(unsaved)
         return now.are_as({folder: self._digest(folder) for folder in self._names}, self._begins)
+
+    def _seen(self, folder: str) -> frozenset[str]:
+        """What was there when it was listed; what is there now if it was not, which is not kept."""
+        names = self._names.get(folder)
+        return self._now(folder) if names is None else names
 
     def _now(self, folder: str) -> frozenset[str]:
         try:
@@ -79,9 +83,7 @@ class Folders:
         return found | self._unsaved.get(folder, frozenset())
 
     def _digest(self, folder: str) -> bytes:
-        names = self._names.get(folder)
-        telling = _telling(self._now(folder) if names is None else names)
-        return digest("\0".join(sorted(telling)).encode("utf-8", "surrogateescape"))
+        return digest("\0".join(sorted(_telling(self._seen(folder)))).encode("utf-8", "surrogateescape"))
 
 
 def _by_folder(paths: Iterable[str]) -> dict[str, frozenset[str]]:

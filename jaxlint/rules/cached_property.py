@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Rewrite
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, FunctionValue, UnknownValue, plain
@@ -13,7 +14,7 @@ from jaxlint.pytrees.framework import Caching
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.copied_state import changed_in_copy
 from jaxlint.rules.analyses.changes.stale import reads
-from jaxlint.rules.analyses.instances.methods import run_by
+from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Expr, Name
@@ -110,8 +111,7 @@ class CachedProperty(ClassRule):
             return
         if caching.fact is not None and evaluator.model.target.holds(caching.fact) is False:
             return
-        for qualname in (names[-1] for names in cls.symbol.declaration.methods.values()):
-            function = cls.module.outline.functions[qualname]
+        for function in own_methods(cls):
             decorator = _caching(function, cls, evaluator)
             if decorator is not None:
                 yield Problem(
@@ -124,14 +124,13 @@ class CachedProperty(ClassRule):
                     help="write `@property`, or compute the value once and make it a field",
                     severity=caching.severity,
                     confidence=_confidence(function, cls, caching, evaluator),
-                    fix=Proposal("Make it a property", Applicability.UNSAFE, (Rewrite(decorator.at, "property"),)),
+                    fix=_as_property(decorator),
                 )
 
 
 def _copied_along(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
     """The cached values that a method hands on to a copy of the instance, of which it changes the fields."""
-    outline = cls.module.outline
-    own = [outline.functions[names[-1]] for names in cls.symbol.declaration.methods.values()]
+    own = own_methods(cls)
     for function in own:
         decorator = _caching(function, cls, evaluator)
         if decorator is None:
@@ -149,9 +148,14 @@ def _copied_along(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
                     ),
                     reason="the value is stored in the `__dict__`, which a copy gets as it is",
                     help="write `@property`, or make the copy with `dataclasses.replace`",
-                    fix=Proposal("Make it a property", Applicability.UNSAFE, (Rewrite(decorator.at, "property"),)),
+                    fix=_as_property(decorator),
                 )
                 break
+
+
+@proposing
+def _as_property(decorator: Expr) -> Proposal | None:
+    return Proposal("Make it a property", Applicability.UNSAFE, (Rewrite(decorator.at, "property"),))
 
 
 def _confidence(function: Function, cls: PytreeClass, caching: Caching, evaluator: Evaluator) -> Confidence | None:

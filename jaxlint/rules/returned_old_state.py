@@ -163,9 +163,8 @@ class ReturnedOldState(BodyRule):
                 continue
             later = code.body if id(statement) in turning else following
             is_used = made.name in used
-            if (
-                is_used and later is following and made.name not in once
-            ):  # not where another branch reads a variable of the name
+            if is_used and later is following and made.name not in once:
+                # another branch may read a variable of the name
                 is_used = made.name in _used_names(later, reader, code, evaluator)
             if is_used and not _keeps_part(made, code, following):
                 continue

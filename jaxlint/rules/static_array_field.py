@@ -290,9 +290,9 @@ def _as_leaf(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluato
 
 def _confidence(sure: bool, crosses: Confidence, arrays: list[Array], cls: PytreeClass) -> Confidence:
     """Arrays of numpy may stay on the host with a module of equinox: until that is seen to cross, they are tables."""
-    if cls.framework.filters and crosses is not Confidence.HIGH and arrays:
-        if all(array.library == "numpy" for array in arrays):
-            return Confidence.LOW
+    are_tables = bool(arrays) and all(array.library == "numpy" for array in arrays)
+    if are_tables and cls.framework.filters and crosses is not Confidence.HIGH:
+        return Confidence.LOW
     return crosses if sure or crosses is Confidence.LOW else Confidence.MEDIUM
 
 

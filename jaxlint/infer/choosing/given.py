@@ -10,7 +10,7 @@ from jaxlint.infer.known.annotations import AnnotationReader
 from jaxlint.infer.known.values import Array, Choice, Container, Instance, Value, plain
 from jaxlint.infer.transforms.calling import calls_one_of, piece_of
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ModuleSymbol, ValueSymbol
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ModuleSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
@@ -246,16 +246,14 @@ class GivenClasses:
         if isinstance(symbol, FunctionSymbol):
             may_follow = depth <= MOST_HELPERS and is_plain(symbol.declaration)
             return may_follow and self._calls_maker(symbol.declaration, symbol.module, depth + 1)
-        cls = self.model.class_of_symbol(symbol) if is_called else None
-        return cls is not None and not cls.is_pytree and is_unregistered(cls, self.model, exact=True)
+        return is_called and self._is_unregistered(symbol)
 
     def names_unregistered(self, name: str, module: Module) -> bool:
         """Whether a name of a module is that of a class that is certainly no pytree."""
         if name not in module.outline.module_scope.bindings:
             return False
         symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
-        cls = self.model.class_of_symbol(symbol)
-        return cls is not None and not cls.is_pytree and is_unregistered(cls, self.model, exact=True)
+        return self._is_unregistered(symbol)
 
     def makes_unregistered(self, name: str, module: Module) -> bool:
         """Whether a name of a module stands for a function that makes such an instance."""
@@ -281,8 +279,9 @@ class GivenClasses:
             return False
         made = [part for part in ((value,) if isinstance(value, Call) else children(value)) if isinstance(part, Call)]
         makers = [self.model.resolver.resolve(part.func, symbol.module, symbol.scope) for part in made[:1]]
-        return any(self._is_unregistered(part, symbol.module, symbol.scope) for part in made[:1]) or any(
-            isinstance(maker, FunctionSymbol) and self._returns_one(maker) for maker in makers
+        return any(
+            self._is_unregistered(maker) or (isinstance(maker, FunctionSymbol) and self._returns_one(maker))
+            for maker in makers
         )
 
     def _returns_one(self, symbol: FunctionSymbol) -> bool:
@@ -290,14 +289,13 @@ class GivenClasses:
         function = symbol.declaration
         if not is_plain(function) or is_stub(symbol.module):
             return False
-        made = (item for value in function.return_values for item in items_of(value))
-        return any(self._is_unregistered(item, symbol.module, function.inner_scope) for item in made)
+        made = (item for value in function.return_values for item in items_of(value) if isinstance(item, Call))
+        makers = (self.model.resolver.resolve(call.func, symbol.module, function.inner_scope) for call in made)
+        return any(map(self._is_unregistered, makers))
 
-    def _is_unregistered(self, made: Expr, module: Module, scope: str) -> bool:
-        """Whether an expression makes an instance of a class that is certainly no pytree."""
-        if not isinstance(made, Call):
-            return False
-        cls = self.model.class_of_symbol(self.model.resolver.resolve(made.func, module, scope))
+    def _is_unregistered(self, symbol: Symbol) -> bool:
+        """Whether a symbol is a class that is certainly no pytree."""
+        cls = self.model.class_of_symbol(symbol)
         return cls is not None and not cls.is_pytree and is_unregistered(cls, self.model, exact=True)
 
     def holds_non_arrays(self, cls: PytreeClass) -> bool:

@@ -45,16 +45,12 @@ def changed_in_copy(method: Function, module: Module, evaluator: Evaluator) -> f
 
 def _copy_of(own: str, body: Body, module: Module, method: Function, evaluator: Evaluator) -> str | None:
     """The variable that a body gives a copy of the instance, once."""
-    found = [s for s in contents_of(body).statements if isinstance(s, Assign) and isinstance(s.targets[0], Name)]
-    name_of = evaluator.model.resolver.library_name
-    copies = [
-        s.targets[0].id
-        for s in found
-        if isinstance(s.targets[0], Name)
-        and isinstance(s.value, Call)
-        and [dotted(a) for a in s.value.positional] == [own]
-        and name_of(s.value.func, module, method.inner_scope) in _COPIES
-    ]
+    copies: list[str] = []
+    for statement in contents_of(body).statements:
+        match statement:
+            case Assign(targets=(Name(id=name), *_), value=Call(func=func, positional=(Name(id=copied),))):
+                made_by = evaluator.model.resolver.library_name(func, module, method.inner_scope)
+                copies += [name] if copied == own and made_by in _COPIES else []
     return copies[0] if len(copies) == 1 else None
 
 

@@ -257,8 +257,10 @@ class MadeInstances:
         """What a call makes a tree of the same structure of: `eqx.filter(model, eqx.is_array)`."""
         while isinstance(expr, Call) and last_name(expr.func) in _KEEPING_NAMES and not expr.has_star:
             name = self.evaluator.model.resolver.library_name(expr.func, self.module, self._scope)
-            given = expr.positional[1:2] if name in TREE_MAPS and len(expr.positional) == 2 else expr.positional[:1]
-            if not given or name not in _KEEPING or (name in TREE_MAPS and len(expr.positional) != 2):
+            given = expr.positional
+            if name in TREE_MAPS:  # of one tree
+                given = given[1:] if len(given) == 2 else ()
+            if not given or name not in _KEEPING:
                 break
             expr = given[0]
         return expr

@@ -121,9 +121,7 @@ def _reset(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> str | None:
         is_given = parameter.name in back.passed or (parameter.kind == "positional" and str(index) in back.passed)
         default = parameter.default
         if not is_given and stored.get(parameter.name) in needed and default is not None and not is_none(default):
-            if stored[parameter.name] in back.names_behind:
-                continue
-            if not is_only_shown(stored[parameter.name], cls):
+            if stored[parameter.name] not in back.names_behind and not is_only_shown(stored[parameter.name], cls):
                 return stored[parameter.name]
     return None
 
