@@ -81,6 +81,8 @@ class FrontEnd:
         self.evaluator.traced = TracedClasses(self.evaluator)
         self._reader: ModuleReader | None = None
         self._readings: Readings | None = None
+        #: The rules that run here; some keep what they have found out.
+        self.rules = RulesHere(self.settings)
         self.types = TypeReader(self.class_of)
         self._infos: dict[tuple[str, str], TypeInfo] = {}
         self._names: dict[str, str] = {}
@@ -135,11 +137,6 @@ class FrontEnd:
             return site_packages(python) if python else []
         except UserError:
             return []
-
-    @cached_property
-    def rules(self) -> RulesHere:
-        """The rules that run here."""
-        return RulesHere(self.settings)
 
     # -- mypy's modules and classes -----------------------------------------------------------
 

@@ -89,6 +89,19 @@ def local() -> None:
     d = D(v=2)
     d.replace(z=1)
 """,
+    "named.py": """
+import jax
+from flax import struct
+
+@struct.dataclass
+class Named:
+    x: jax.Array
+    name: str
+
+@jax.jit
+def double(named: Named) -> Named:
+    return named.replace(x=named.x * 2)
+""",
 }
 _OURS = re.compile(r"\[jaxlint-[\w-]+\]$")
 #: A part of the corpus.
@@ -107,6 +120,8 @@ EDITS: list[tuple[str, str, str]] = [
     ("leaf.py", "class Leaf:", "class Leaf(Base):"),
     ("leaf.py", "    m: int = 0", "    m: int = 0\n    o: list[int] = []"),
     ("use.py", "    s.n = 1\n", "    pass\n"),
+    ("named.py", "    name: str\n", "    name: str = struct.field(pytree_node=False)\n"),
+    ("named.py", "    name: str = struct.field(pytree_node=False)\n", "    name: str\n"),
     ("use.py", "class C(t.Generic[T]):", "class C(t.Generic[T]):\n    u: int = 0"),
 ]
 
@@ -164,6 +179,7 @@ def test_the_project(cold: list[str]) -> None:
     assert [line.split(": ")[0] for line in found if "[jaxlint-" in line] == [
         "leaf.py:11",
         "leaf.py:12",
+        "named.py:8",
         "use.py:10",
         "use.py:12",
         "use.py:17",
