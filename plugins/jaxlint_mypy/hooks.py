@@ -43,9 +43,9 @@ from jaxlint_mypy.internals import class_statement, classes_of, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.methods import without_others
 from jaxlint_mypy.names import COMPARING, CONTAINERS, HASHERS, HASHING, INDEXED, RESIZING, SEARCHING, SET_BY_NAME
-from jaxlint_mypy.parameters import ANY, with_asked
+from jaxlint_mypy.parameters import ANY, TRAIN_STATE, with_asked
 from jaxlint_mypy.report import report
-from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_tree_at
+from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_create, of_tree_at
 from jaxlint_mypy.signatures import Signatures, of_constructor, taking_any_keyword
 from jaxlint_mypy.stored import fingerprint
 from jaxlint_mypy.types_only import TypesOnly
@@ -305,7 +305,7 @@ class Hooks:
         if owner == INDEXED:
             update = partial(self._method_update, f"at.{name}")
             return partial(self._on_method, update) if name in AT_METHODS - {"get"} else None
-        if owner in ARRAYS and name == "__setitem__":
+        if owner in ARRAYS and owner not in CONTAINERS and name == "__setitem__":
             return partial(self._on_method, self.items.assign)
         if fullname == "builtins.object.__setattr__":
             return partial(self._on_method, self.types_only.bypassed)
@@ -442,6 +442,8 @@ class Hooks:
         owner, _, name = fullname.rpartition(".")
         if name in GENERATED:
             return self._on_generated
+        if name == "create" and owner == TRAIN_STATE:  # on subclasses a method of their own is put
+            return of_create
         info = self.front.info(owner)
         return of_item if info is not None and is_enumeration(info) else None
 

@@ -1,4 +1,4 @@
-"""What calls return of which jax and equinox say `Any`: copies made by `eqx.tree_at`, and what `jax.jit` compiles."""
+"""What calls return of which their packages say `Any`: `eqx.tree_at`, what `jax.jit` compiles, `TrainState.create`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mypy.nodes import (
     RefExpr,
     TypeInfo,
 )
-from mypy.plugin import FunctionContext, MethodContext
+from mypy.plugin import AttributeContext, FunctionContext, MethodContext
 from mypy.typeops import make_simplified_union
 from mypy.types import (
     AnyType,
@@ -24,6 +24,7 @@ from mypy.types import (
     TupleType,
     Type,
     TypeOfAny,
+    TypeType,
     TypeVarType,
     UnionType,
     get_proper_type,
@@ -51,6 +52,16 @@ def of_tree_at(front: FrontEnd, ctx: FunctionContext, position: int) -> Type:
     if copied is None or made is None or not isinstance(get_proper_type(ctx.default_return_type), AnyType):
         return ctx.default_return_type
     return copied if not made.args and _is_pytree(front, made) else ctx.default_return_type
+
+
+def of_create(ctx: AttributeContext) -> Type:
+    """`TrainState.create` that is not called at once but given to `partial`, or a name: what it makes is a state."""
+    method, asked = get_proper_type(ctx.default_attr_type), ctx.type
+    if not isinstance(method, CallableType) or not isinstance(get_proper_type(method.ret_type), AnyType):
+        return ctx.default_attr_type
+    if isinstance(asked, TypeType):
+        return method.copy_modified(ret_type=asked.item)
+    return method.copy_modified(ret_type=asked.ret_type) if isinstance(asked, CallableType) else method
 
 
 def of_compiled(front: FrontEnd, ctx: MethodContext) -> Type:

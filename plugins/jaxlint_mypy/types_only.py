@@ -328,11 +328,12 @@ class TypesOnly:
             return None  # `__init__` may call a private method, and flattening and unflattening go by many names
         path = dotted(to_expr(owner)) or ""
         variable = path.partition(".")[0]
-        if not variable or statements.given(variable) or statements.asks_for(f"{path}.{name}"):
+        around = statements.around(owner.line)
+        made = [one for one in statements.given(variable) if around.in_loop or one.line <= owner.line]
+        if not variable or made or statements.asks_for(f"{path}.{name}"):
             return None
         if path == "self" and self._runs_in(constructing, cls, functions):
             return None
-        around = statements.around(owner.line)
         return None if around.expected or variable in around.copies else cls
 
     def _runs_in(self, methods: Set[str], cls: PytreeClass, functions: Sequence[nodes.FuncDef]) -> bool:
