@@ -17,6 +17,7 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.followed import Followed
 from jaxlint.rules.analyses.changes.missed_by_callers import is_missed
 from jaxlint.rules.analyses.changes.mutations import CONTAINERS, Mutation, mutations
 from jaxlint.rules.analyses.changes.purposes import is_cache
@@ -173,7 +174,7 @@ class LostMutation(BodyRule):
             elif mutation.owner is not None and mutation.of_attribute and mutation.slot.root not in code.contents.bound:
                 if not (_is_returned_by_method(mutation, code, evaluator) or _is_kept_once(mutation, code, evaluator)):
                     yield from _while_tracing(mutation, mutation.owner, code, function)
-        lost = list(_unused(found, code.body))
+        lost = list(_unused(found, code, evaluator))
         shown = {id(mutation.at) for mutation, _ in lost}
         lost += [one for one in found if id(one[0].at) not in shown and _is_looked_for(*one, function, code, evaluator)]
         for mutation, slot in lost:
@@ -271,19 +272,21 @@ def _kept_at(slot: Slot, mutation: Mutation, evaluator: Evaluator) -> Slot:
     return Slot(slot.root, slot.path[:-1]) if is_property else slot
 
 
-def _unused(found: list[tuple[Mutation, Slot]], body: Body) -> Iterator[tuple[Mutation, Slot]]:
+def _unused(
+    found: list[tuple[Mutation, Slot]], code: CodeRead, evaluator: Evaluator
+) -> Iterator[tuple[Mutation, Slot]]:
     """The changes that the function neither makes use of nor hands on.
 
     An object that loses one of its changes is a state: to read what another one has updated does not save that. What
     one call changes is lost together, or not at all, and so are items that one function makes of the old ones: all of
     them are prepared.
     """
-    changed = [Changed(slot, mutation.at, body) for mutation, slot in found]
+    changed = [Followed.of(slot, mutation.at, code, evaluator) for mutation, slot in found]
     unused = [
         not (c.is_handed_on() if mutation.purpose.lasts else c.is_read())
         for c, (mutation, _) in zip(changed, found, strict=True)
     ]
-    makers = _makers(body)
+    makers = _makers(code.body)
     used = {makers.get(id(m.at), id(m.at)) for lost, (m, _) in zip(unused, found, strict=True) if not lost}
     unused = [makers.get(id(m.at), id(m.at)) not in used for m, _ in found]
     states = {slot.root for lost, (m, slot) in zip(unused, found, strict=True) if lost and m.of_attribute}

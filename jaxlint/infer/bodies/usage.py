@@ -132,9 +132,8 @@ class Aliases:
         if self.holds(expr):
             return True
         match expr:
-            case Call(func=func):
-                called = func.value if isinstance(func, Attribute) else func
-                return self._passes(called) or any(self._passes(a.value) for a in expr.args)
+            case Call():
+                return any(map(self.passes, given_in(expr))) and not self.is_followed(expr)
             case Lambda(body=body):
                 return self.hands_on(body) and any(next(names_in(expr, s.root), None) for s in self.slots)
             case Attribute(value=value) | Subscript(value=value):
@@ -143,7 +142,11 @@ class Aliases:
                 return False
         return any(map(self.hands_on, children(expr)))
 
-    def _passes(self, expr: Expr) -> bool:
+    def is_followed(self, call: Call) -> bool:
+        """Whether it is seen that a function that is given such an object does not hand it on itself."""
+        return False
+
+    def passes(self, expr: Expr) -> bool:
         """Whether an argument is an object that holds the place, or is made with one."""
         return self.is_holder(expr) if slot_of(expr) is not None else self.hands_on(expr)
 
@@ -215,6 +218,12 @@ class Changed(Aliases):
             case Do() | With() | FunctionDefinition():
                 return any(self.hands_on(expr) for expr in self._read(statement))
         return False
+
+
+def given_in(call: Call) -> list[Expr]:
+    """What a call may do something with: its receiver, or what is called, and the arguments."""
+    func = call.func
+    return [func.value if isinstance(func, Attribute) else func, *(argument.value for argument in call.args)]
 
 
 def _indices(expr: Expr) -> Iterator[Expr]:

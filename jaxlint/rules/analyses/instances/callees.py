@@ -39,6 +39,8 @@ class Callee(msgspec.Struct, frozen=True):
     body: Body
     module: Module
     scope: str
+    #: The parameter that the receiver of a method is given.
+    receiver: str = ""
 
 
 def called_by(call: Call, code: CodeRead, evaluator: Evaluator, *, plainly: bool = True) -> Callee | None:
@@ -54,7 +56,8 @@ def called_by(call: Call, code: CodeRead, evaluator: Evaluator, *, plainly: bool
 def declared(symbol: FunctionSymbol, evaluator: Evaluator, bound: int = 0) -> Callee:
     """A function that is declared, the first of whose parameters may be bound."""
     function, body = symbol.declaration, evaluator.calls.body_of(symbol) or ()
-    return Callee(function.name, function.parameters[bound:], body, symbol.module, function.inner_scope)
+    receiver = function.parameters[0].name if bound else ""
+    return Callee(function.name, function.parameters[bound:], body, symbol.module, function.inner_scope, receiver)
 
 
 def callee_of(value: Value, evaluator: Evaluator, *, plainly: bool = True) -> Callee | None:
