@@ -320,10 +320,10 @@ def _is_looked_for(mutation: Mutation, slot: Slot, function: Function, code: Cod
     kept = [s.value for s in taking if isinstance(s, (Assign, Return)) and s.value is not None]
     if any(isinstance(p, Name) and p.id == slot.root and id(p) not in read for value in kept for p in parts(value)):
         return False  # it goes into something, perhaps into what is returned
-    holder = slot.path[:-1] if slot.path[-1:] == mutation.slot.path[-1:] else slot.path
-    return is_missed(
-        function, [slot, *(Slot(slot.root, (*holder, attr)) for attr in mutation.beside)], code.place, evaluator
-    )
+    is_there = slot.path[-1:] == mutation.slot.path[-1:]
+    holder, part = (slot.path[:-1], mutation.purpose.part) if is_there else (slot.path, ())
+    beside = [Slot(slot.root, (*holder, attr)) for attr in mutation.beside]
+    return is_missed(function, [slot.below(*part), *beside], code.place, evaluator)
 
 
 def _lost(

@@ -48,6 +48,7 @@ class Followed(Changed):
         return cls(slot, at, code.body, _Around(code.place.module, code.scope, value_of, evaluator))
 
     def is_followed(self, call: Call) -> bool:
+        """Whether all that gets such an object is a parameter of a function whose body is seen to keep it in there."""
         if self._around.depth >= _MOST or call.has_star:
             return False
         holders = [expr for expr in given_in(call) if self.passes(expr)]
@@ -68,7 +69,9 @@ class Followed(Changed):
         if not isinstance(held, Instance):
             return callee_of(around.value_of(func), around.evaluator, plainly=False)
         with around.evaluator.calls.notes.muted():
-            method = plain(around.evaluator.attribute_of(held, func.attr if isinstance(func, Attribute) else "__call__"))
+            method = plain(
+                around.evaluator.attribute_of(held, func.attr if isinstance(func, Attribute) else "__call__")
+            )
         return callee_of(method, around.evaluator, plainly=False)
 
     def _only_reads(self, callee: Callee, call: Call, holder: Expr) -> bool:
@@ -87,7 +90,9 @@ class Followed(Changed):
         )
         rests = {s.path[len(held.path) :] for s in self.slots if self._overlap(held, s)}
         return not any(
-            Followed(Slot(name, rest), object(), callee.body, around).is_handed_on() for name in taking for rest in rests
+            Followed(Slot(name, rest), object(), callee.body, around).is_handed_on()
+            for name in taking
+            for rest in rests
         )
 
 

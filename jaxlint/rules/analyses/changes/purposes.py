@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from jaxlint.infer.bodies.slots import Slot, changed_by, slot_of
@@ -47,6 +49,8 @@ class Purpose(msgspec.Struct, frozen=True):
     computed: bool = False
     #: Whether it is the old one with something added or subtracted, or what a function makes of the whole object.
     adds: bool = False
+    #: The way to the part that is added to, where a new object takes the place of the old one: `x` in `Sub(x=s.x + 1)`.
+    part: tuple[str, ...] = ()
 
 
 def is_cache(slot: Slot, body: Body) -> bool:
@@ -77,9 +81,11 @@ def purpose_of(statement: Statement | None, slot: Slot, on_self: bool, made: set
             return Purpose(True, on_self or (adds and is_number(value)), _mentions(value, made), adds)
         case Assign(value=value):
             updates = any(slot_of(part) == slot for part in parts(value))
-            adds = updates and isinstance(value, Binary) and value.op in ("+", "-")
+            given, place = next(_added_to(value, slot), (value, slot)) if updates else (value, slot)
+            adds = updates and isinstance(given, Binary) and given.op in ("+", "-")
             adds = adds or (isinstance(value, Call) and is_given(slot.root, value))
-            return Purpose(updates, updates and (on_self or _counts(value, slot)), _mentions(value, made), adds)
+            part = place.path[len(slot.path) :]
+            return Purpose(updates, updates and (on_self or _counts(given, place)), _mentions(value, made), adds, part)
     return Purpose(computed=True)
 
 
@@ -119,6 +125,16 @@ def _counts(value: Expr, slot: Slot) -> bool:
         return False
     pairs = ((value.left, value.right), (value.right, value.left))
     return any(slot_of(one) == slot and is_number(other) for one, other in pairs)
+
+
+def _added_to(value: Expr, slot: Slot) -> Iterator[tuple[Expr, Slot]]:
+    """What a new object is given for parts to which something is added, each under its own name."""
+    for argument in value.args if isinstance(value, Call) else ():
+        if argument.keyword is not None:
+            given, place = argument.value, slot.below(argument.keyword)
+            if isinstance(given, Binary) and given.op in ("+", "-") and place in map(slot_of, parts(given)):
+                yield given, place
+            yield from _added_to(given, place)
 
 
 def removes(statement: Statement) -> bool:

@@ -17,7 +17,7 @@ from jaxlint.syntax.statements import Body, For, While, all_parts, assigned_name
 
 
 class Caller(NamedTuple):
-    """A function that calls another one in a loop."""
+    """A function that calls another one in a loop, or a module that does (then the scope is empty)."""
 
     module: Module
     scope: str
@@ -31,7 +31,7 @@ class Caller(NamedTuple):
 def callers_in_loops(
     function: Function, home: Module, module: Module, evaluator: Evaluator, outer: Function | None = None
 ) -> Iterator[Caller]:
-    """The functions of one module that call a function of another, or of the same, in loops.
+    """The functions of one module that call a function of another, or of the same, in loops; and the module itself.
 
     What an `outer` function returns is called by the names that callers give it: `step = make_step(optimizer)`.
     """
@@ -41,15 +41,22 @@ def callers_in_loops(
     if (function.name not in home.source.text and not made) or not made.isdisjoint(others) or function.name in others:
         return
     names = {function.name, *compiled_names(function.name, home), *made}
-    for caller in home.outline.functions.values():
-        symbol = FunctionSymbol(home, caller)
-        is_calling = caller is not function and calls_one_of(names, symbol)
-        body = evaluator.calls.body_of(symbol) if is_calling else None
-        for loop, call in _calls_in_loops(body or ()):
-            if last_name(call.func) in names and body is not None:
-                one = Caller(home, caller.inner_scope, body, loop, call, names)
+    for scope, body in _calling(names, function, home, evaluator):
+        for loop, call in _calls_in_loops(body):
+            if last_name(call.func) in names:
+                one = Caller(home, scope, body, loop, call, names)
                 if (home is module and factory is None) or _is_meant(function, one, factory, evaluator):
                     yield one
+
+
+def _calling(names: set[str], function: Function, home: Module, evaluator: Evaluator) -> Iterator[tuple[str, Body]]:
+    """The bodies of a module that call something of one of the names, but for that of the function itself."""
+    for caller in home.outline.functions.values():
+        symbol = FunctionSymbol(home, caller)
+        if caller is not function and calls_one_of(names, symbol):
+            yield caller.inner_scope, evaluator.calls.body_of(symbol) or ()
+    if any(unit.kind == "code" and not unit.calls.isdisjoint(names) for unit in home.outline.units):
+        yield "", evaluator.calls.top_level(home)
 
 
 def compiled_names(name: str, module: Module) -> list[str]:
