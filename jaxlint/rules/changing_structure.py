@@ -10,7 +10,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.infer.known.values import Instance, plain
 from jaxlint.infer.transforms.calling import piece_of
-from jaxlint.libraries.transforms import CARRIED, LOOPS, Kind
+from jaxlint.libraries.transforms import CARRIED, LOOPS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
@@ -170,9 +170,8 @@ def _growing(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
     function = code.function
     if function is None:
         return
-    loops = [a for a in code.applied if a.transform.kind is Kind.LOOP and a.transform.name in CARRIED]
-    positional = function.positional
-    carried = {positional[CARRIED[a.transform.name]] for a in loops if len(positional) > CARRIED[a.transform.name]}
+    loops = [a for a in code.applied if a.carried_parameter(function) is not None]
+    carried = {a.carried_parameter(function) for a in loops}
     if not carried:
         return
     given = {name: value for name, value in traced_parameters(code).items() if name in carried}

@@ -17,6 +17,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
+from jaxlint.rules.analyses.changes.coming_round import comes_round
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving
 from jaxlint.rules.analyses.instances.keys_drawn import (
     KEY,
@@ -98,7 +99,8 @@ class ReusedKey(NodeRule):
     ## When not to use it
 
     `jax.random.fold_in(state.key, state.step)` makes another key in each step, and is not reported; nor is
-    a key of which some update in the module, or in one that imports it, gives a new one. Noise that is meant to be the
+    a key of which some update in the module, or in one that imports it, gives a new one, unless a loop is seen to give
+    the function its own result again, and nothing else. Noise that is meant to be the
     same in all steps is.
 
     ## References
@@ -149,8 +151,9 @@ class ReusedKey(NodeRule):
                 held = _key_of(key, instances)
                 own = (_kept(key, code) or _put_back(key, held, code)) if held is not None else []
                 if held is not None and own and _comes_back(own, dotted(root(key)), function):
-                    if not _is_given_elsewhere(key, helper, code, evaluator) and not _is_made_with_another(
-                        key, held, code, evaluator
+                    if comes_round(own, dotted(root(key)), code, evaluator) or not (
+                        _is_given_elsewhere(key, helper, code, evaluator)
+                        or _is_made_with_another(key, held, code, evaluator)
                     ):
                         yield _problem(key, held, dotted(call.func) or "this", by_helper=helper is not None)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from jaxlint.libraries.transforms import Kind, Transform
+from jaxlint.libraries.transforms import CARRIED, Kind, Transform
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import span_of
 from jaxlint.syntax.expressions import Span
@@ -113,6 +113,12 @@ class Applied(msgspec.Struct, frozen=True):
         takes_more = not self.static_argnums and self.bound <= len(positional)
         free += [p.name for p in function.parameters if p.kind == "keyword" or (p.kind == "*" and takes_more)]
         return frozenset(free) - static - self.given
+
+    def carried_parameter(self, function: Function) -> str | None:
+        """The parameter of `function` to which a loop gives, from turn to turn, what the function returns for it."""
+        index = CARRIED.get(self.transform.name)
+        free = function.positional[self.bound :]
+        return free[index] if index is not None and index < len(free) else None
 
     def is_around(self, other: Applied) -> bool:
         """Whether this is applied to what another transformation of the same function returns: `jit(grad(f))`."""

@@ -32,14 +32,14 @@ def is_missed(function: Function, changed: Sequence[Slot], place: Place, evaluat
         for caller in callers_in_loops(function, home, place.module, evaluator, outer):
             given = given_by(caller.call, function).get(root)
             path = None if given is None else dotted(given)
-            if path is None or _may_change(path, caller, evaluator):
+            if path is None or may_change(path, caller, evaluator):
                 continue
             if ReadAfter(path, partial(_read_of, path=path, below=below)).of(caller.call.at, caller.body):
                 return True
     return False
 
 
-def _may_change(path: str, caller: Caller, evaluator: Evaluator) -> bool:
+def may_change(path: str, caller: Caller, evaluator: Evaluator) -> bool:
     """Whether a caller may change what a path stands for by something else: then the function may be but a trial."""
     root, *steps = path.split(".")
     changed = (slot for statement in walk(caller.body, nested=False) for _, slot in changed_by(statement))
