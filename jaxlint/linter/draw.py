@@ -229,7 +229,7 @@ class Drawer:
             leaf_order=cls.framework.leaf_order.value,
             replace=(cls.framework.replace_method or "") if cls.has_framework_replace else "",
             complete=cls.fields_known,
-            missing=_missing(cls),
+            missing=may_miss(cls),
             fields=tuple(fields),
             findings=self._pin(_subjects(cls)),
         )
@@ -376,8 +376,8 @@ def _subjects(cls: PytreeClass) -> Iterator[str]:
     yield cls.symbol.full_name
 
 
-def _missing(cls: PytreeClass) -> str:
-    """What of a class may not be drawn, and why."""
+def may_miss(cls: PytreeClass) -> str:
+    """What of a class may not be drawn, and why; empty if nothing is missing."""
     if cls.fields_known:
         return ""
     if not cls.bases_known or any(c.is_dataclass and c.symbol.declaration.conditional_body for c in cls.mro):

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
+from jaxlint.linter.draw import may_miss
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.report.drawing import ASSIGNED, FLATTENED, UNSEEN
 from jaxlint_lsp.positions import Positions
 
 SHOW_TREE = "jaxlint.tree"
 _LABELS = {Role.LEAF: "leaf", Role.STATIC: "static", Role.DROPPED: "ignored"}
 _PLURALS = {Role.LEAF: "leaves", Role.STATIC: "static", Role.DROPPED: "ignored"}
+#: What is said of fields that may not be counted, by the reason.
+_MORE = {UNSEEN: ", more unknown", ASSIGNED: ", more unknown", FLATTENED: " by its own code"}
 
 
 def inlay_hints(classes: list[PytreeClass], positions: Positions, where: types.Range) -> Iterator[types.InlayHint]:
@@ -41,5 +45,5 @@ def _title(cls: PytreeClass) -> str:
         for role, count in counts.items()
         if count or role is Role.LEAF
     ]
-    unknown = "" if cls.fields_known and sum(counts.values()) == len(cls.fields) else ", more unknown"
-    return f"pytree: {', '.join(parts)}{unknown}"
+    missing = may_miss(cls) if sum(counts.values()) == len(cls.fields) else UNSEEN
+    return f"pytree: {', '.join(parts)}{_MORE.get(missing, '')}"

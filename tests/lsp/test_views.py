@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -157,6 +158,38 @@ def test_code_lenses_and_the_drawing(start: Start, tmp_path: Path) -> None:
     client.ask("workspace/executeCommand", command)
     assert client.said("window/showMessage")[0]["message"] == drawing
     assert client.ask("textDocument/codeLens", {"textDocument": {"uri": uri}}) == []
+    assert client.stop() == 0
+
+
+def test_code_lenses_of_fields_that_may_not_be_all(start: Start, tmp_path: Path) -> None:
+    text = """
+        from somewhere import Base
+        import jax
+        from flax import struct
+
+
+        @jax.tree_util.register_pytree_node_class
+        class Grid:
+            def __init__(self, origin, size):
+                self.origin, self.size = origin, size
+
+            def tree_flatten(self):
+                return (self.origin,), self.size
+
+            @classmethod
+            def tree_unflatten(cls, aux, children):
+                return cls(*children, aux)
+
+
+        @struct.dataclass
+        class State(Base):
+            x: jax.Array
+        """
+    client = start()
+    uri = opened(client, tmp_path, text=dedent(text))
+    found = client.ask("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    titles = [lens["command"]["title"] for lens in found]
+    assert titles == ["pytree: 1 leaf, 1 static by its own code", "pytree: 1 leaf, more unknown"]
     assert client.stop() == 0
 
 
