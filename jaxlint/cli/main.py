@@ -24,7 +24,14 @@ from jaxlint.cli.facts import facts
 from jaxlint.cli.fix import Fixing, fixing
 from jaxlint.cli.input import name_stdin, show_files, standard_input, stdin_name
 from jaxlint.cli.options import configured
-from jaxlint.cli.report import Reporting, report, reporting, tell_of_run, tell_of_versions
+from jaxlint.cli.report import (
+    Reporting,
+    report,
+    reporting,
+    tell_of_names_not_found,
+    tell_of_run,
+    tell_of_versions,
+)
 from jaxlint.cli.rule import rule
 from jaxlint.cli.server import server
 from jaxlint.cli.tree import tree
@@ -274,6 +281,7 @@ def check(
         hide.tell_of_stale_entries(result.stale, strict_baseline)
     if not quiet:
         hide.warn_of_ruff(result, paths, add_noqa)
+        tell_of_names_not_found(result, paths if stdin is None else ())
     if result.errors:
         return FAILURE
     has_findings = bool(result.findings or (strict_baseline and result.stale))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -142,6 +143,19 @@ def tell_of_versions(result: Result, configuration: Configuration) -> None:
 def tell_of_no_files() -> None:
     """Warn that there was nothing to do."""
     click.echo("jaxlint: warning: no Python files found under the given paths", err=True)
+
+
+def tell_of_names_not_found(result: Result, paths: Sequence[str]) -> None:
+    """Warn of `extra-decorators` and kin that name what is not there, where a folder was checked.
+
+    A few files need not use the module, and where it is not installed only they could tell that there is one.
+    """
+    naming = [(s, f) for s, f in result.checked if s.extra_decorators or s.extra_bases or s.extra_fields]
+    if naming and any(map(os.path.isdir, paths)):
+        from jaxlint.linter.names_not_found import names_not_found
+
+        for problem in dict.fromkeys(names_not_found(naming, paths)):
+            click.echo(f"jaxlint: warning: {problem}", err=True)
 
 
 def count(number: int, noun: str, nouns: str | None = None) -> str:

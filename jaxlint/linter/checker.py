@@ -11,7 +11,6 @@ import msgspec
 from msgspec import structs
 
 from jaxlint import __version__
-from jaxlint.config.layers import unknown_target
 from jaxlint.config.settings import EnabledRules, FixSettings, Settings, is_sure_enough
 from jaxlint.cst.changes import Proposal
 from jaxlint.cst.failing import failures
@@ -23,6 +22,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Event, rests_on_annotation
 from jaxlint.infer.reading.indexing import Indexer
 from jaxlint.infer.reading.reader import ModuleReader
+from jaxlint.linter.extra_names import check_extra_names
 from jaxlint.linter.prefilter import framework_packages
 from jaxlint.project.index import ImportGraph, NotIndexedYet, ProjectIndex
 from jaxlint.project.modules import Module, Project
@@ -482,17 +482,3 @@ def failure_line(what: str, module: Module, error: Exception) -> str:
     """One line about a failure of ours in a module."""
     text = " ".join(str(error).split())
     return f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
-
-
-def check_extra_names(settings: Settings) -> None:
-    """Raise `UserError` if an extra name is said to stand for something that jaxlint does not know."""
-    extra: dict[str, dict[str, str]] = {
-        "extra-decorators": settings.extra_decorators,
-        "extra-bases": settings.extra_bases,
-        "extra-fields": {name: field.like for name, field in settings.extra_fields.items()},
-    }
-    for key, names in extra.items():
-        for name, target in names.items():
-            problem = unknown_target(key, name, target)
-            if problem is not None:
-                raise UserError(f"{key}: {problem}")

@@ -276,3 +276,27 @@ def test_registration_without_lists_by_target_jax(target: tuple[int, ...] | None
     assert [f.row for f in found] == rows
     for one in found:
         assert "before jax 0.4.36: it raises TypeError" in one.message
+
+
+def test_extra_names_that_stand_for_nothing_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["mylib.deco.pytree", "mylib.deco.pytre", "mylib.decos.pytree", "other.pytree", "mylb.pytree", "pytree"]
+    table = "".join(f'"{name}" = "flax.struct.dataclass"\n' for name in names)
+    make(
+        {
+            "pyproject.toml": f"[tool.jaxlint.extra-decorators]\n{table}",
+            "mylib/__init__.py": "",
+            "mylib/deco.py": "def pytree(cls):\n    return cls\n",
+            "a.py": "from other import pytree\n",
+        }
+    )
+    warning = "jaxlint: warning: extra-decorators: `{}` stands for nothing: {}\n"
+    told = [
+        ("mylib.deco.pytre", "`mylib.deco` has no `pytre`"),
+        ("mylib.decos.pytree", "`mylib` has no `decos`"),
+        ("mylb.pytree", "no module `mylb` is found, and no file that was checked names one"),
+    ]
+    for _ in range(2):  # the second time nothing is checked anew
+        assert cli.main(["check", "."]) == 0
+        assert capsys.readouterr().err == "".join(warning.format(*one) for one in told)
+    assert cli.main(["check", "a.py"]) == cli.main(["check", "-q", "."]) == 0
+    assert capsys.readouterr().err == ""
