@@ -253,8 +253,9 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     extra_decorators: Annotated[
         dict[str, str] | UnsetType,
         _key(
-            "Class decorators that jaxlint cannot see through, and the known decorator that each stands for. The check of a"
-            " folder warns of names that are neither found nor imported, here and in the tables of bases and fields.",
+            "Class decorators that jaxlint cannot see through, and the known decorator that each stands for. The check"
+            " of a folder warns of names that are neither found nor imported, here and in the tables of bases and"
+            " fields.",
             must='a table of strings like "mylib.dataclass" = "flax.struct.dataclass"',
             example='[tool.jaxlint.extra-decorators]\n"mylib.pytree" = "flax.struct.dataclass"',
             default={},

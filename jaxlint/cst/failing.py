@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 #: What is said where an advice fails.
 _NO_ADVICE = "the page of the rule says how"
 #: What has failed since somebody asked.
-_failures: list[Exception] = []
+FAILED: list[Exception] = []
 
 
 def proposing(make: Callable[_P, Proposal | None]) -> Callable[_P, Proposal | None]:
@@ -38,7 +38,7 @@ def _spared(make: Callable[_P, _T], otherwise: _T) -> Callable[_P, _T]:
         except (Unreadable, NotRead):
             raise  # which others expect
         except Exception as error:
-            _failures.append(error)
+            FAILED.append(error)
             return otherwise
 
     return spared
@@ -46,6 +46,6 @@ def _spared(make: Callable[_P, _T], otherwise: _T) -> Callable[_P, _T]:
 
 def failures() -> list[Exception]:
     """What has failed of fixes and advice since this was asked last."""
-    found = _failures.copy()
-    _failures.clear()
+    found = FAILED.copy()
+    FAILED.clear()
     return found

@@ -13,7 +13,7 @@ from msgspec import structs
 from jaxlint import __version__
 from jaxlint.config.settings import EnabledRules, FixSettings, Settings, is_sure_enough
 from jaxlint.cst.changes import Proposal
-from jaxlint.cst.failing import failures
+from jaxlint.cst.failing import FAILED, failures
 from jaxlint.cst.parsed import ParsedRows
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
@@ -367,9 +367,11 @@ class Checker:
                 raise
             except Exception as error:
                 self._failed(rule.code, module, error)
+            finally:
+                if FAILED:  # also where nothing is found after all
+                    self._note_failures(rule, module)
 
     def _as_findings(self, problems: list[Problem], rule: Rule, module: Module, at: object) -> list[Finding]:
-        self._note_failures(rule, module)
         if isinstance(at, Event) and rests_on_annotation(at):
             problems = [structs.replace(problem, declared=True) for problem in problems]
         if isinstance(at, Event) and at.place.is_one_way:

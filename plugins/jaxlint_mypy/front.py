@@ -18,7 +18,7 @@ from mypy.types import AnyType, Instance, Type, TypeOfAny
 from jaxlint import __version__
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings, is_sure_enough, rule_enabled
-from jaxlint.cst.failing import failures
+from jaxlint.cst.failing import FAILED, failures
 from jaxlint.errors import UserError
 from jaxlint.infer.calls.calls import CallEvaluator
 from jaxlint.infer.calls.transformed_classes import TracedClasses
@@ -440,7 +440,7 @@ class FrontEnd:
             found += [(problem, rule) for problem in check()]
         except Exception as error:
             self.failed(rule.code, error)
-        for failure in failures() if found else ():
+        for failure in failures() if FAILED else ():
             self.failed(f"the fix of {rule.code}", failure)
         return found
 

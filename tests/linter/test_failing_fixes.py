@@ -19,6 +19,8 @@ from jaxlint.config.settings import Settings
 from jaxlint.cst import failing
 from jaxlint.editor.workspace import Workspace
 from jaxlint.finding import Confidence, Finding
+from jaxlint.rules.base import Problem
+from jaxlint.rules.frozen_assignment import FrozenAssignment
 from tests.oracle import cases
 from tests.oracle.versions import here, target_versions
 
@@ -104,6 +106,18 @@ def test_command(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (line,) = err.splitlines()
     assert line.startswith("jaxlint: internal error: ")
     assert f"a.py: the fix of JAX401 failed in jaxlint {__version__}: ZeroDivisionError: on purpose" in line
+
+
+def test_the_rule_that_finds_nothing_after_all_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(self: FrozenAssignment, event: object, evaluator: object) -> Iterator[Problem]:
+        failing.advising(fail)()  # type: ignore[arg-type]
+        return iter(())
+
+    monkeypatch.setattr(FrozenAssignment, "check_event", check)
+    (tmp_path / "a.py").write_text(PROGRAM.replace("    return s", "    s.replace(x=3)\n    return s"))
+    result = check_paths([str(tmp_path)], Settings(select=("JAX4",)))
+    assert [one.code for one in result.findings] == ["JAX403"]
+    assert result.errors and all("the fix of JAX401 failed" in line for line in result.errors)
 
 
 def test_editor(project: Path) -> None:
