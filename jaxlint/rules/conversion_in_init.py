@@ -12,6 +12,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.fixes.factory import computing_once
 from jaxlint.rules.analyses.fixes.unflattening import past_constructor
+from jaxlint.rules.analyses.instances.trees_of_axes import is_made_of_axes
 from jaxlint.rules.analyses.rebuilding.construction import leaf_uses, rebuilt_by
 from jaxlint.rules.analyses.rebuilding.leaf_traits import Conversion
 from jaxlint.rules.analyses.under_trace.traced import is_made_to_cross, is_seen_to_be_mapped
@@ -107,9 +108,9 @@ class ConversionInInit(BodyRule):
 
     If no transformation ever gets an instance, a conversion does no harm. Classes that are not seen to go into a
     transformation are reported with low confidence only, and so is `jnp.asarray`, which takes tracers, unless leaves
-    are seen to be replaced by None, and what gives a leaf another shape, unless instances are seen to be stacked or
-    mapped as well. A conversion that depends on a test of the value (`isinstance(x, jax.Array)`,
-    `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
+    are seen to be replaced by None, or the class to make a tree of axes or specs, and what gives a leaf another shape,
+    unless instances are seen to be stacked or mapped as well. A conversion that depends on a test of the value
+    (`isinstance(x, jax.Array)`, `hasattr(x, "shape")`, `x is not None`, …) or is inside of `try` is not reported.
 
     ## References
 
@@ -139,7 +140,7 @@ class ConversionInInit(BodyRule):
 
 def _confidence(use: Conversion, cls: PytreeClass, evaluator: Evaluator) -> Confidence:
     """High if something is seen that raises; what only placeholders refuse harms nobody who only compiles and maps."""
-    if use.needs == "array" and evaluator.traced.is_emptied(cls):
+    if use.needs == "array" and (evaluator.traced.is_emptied(cls) or is_made_of_axes(cls, evaluator)):
         return Confidence.HIGH
     if use.needs == "array" or not is_made_to_cross(cls, evaluator):
         return Confidence.LOW

@@ -11,6 +11,7 @@ from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.rebuild import Rebuild
 from jaxlint.rules.analyses.fixes.factory import computing_once
 from jaxlint.rules.analyses.fixes.unflattening import past_constructor
+from jaxlint.rules.analyses.instances.trees_of_axes import is_made_of_axes
 from jaxlint.rules.analyses.rebuilding.construction import leaf_uses, rebuilt_by
 from jaxlint.rules.analyses.rebuilding.leaf_traits import Check
 from jaxlint.rules.analyses.under_trace.traced import is_made_to_cross, is_seen_to_be_mapped
@@ -147,8 +148,9 @@ def _is_refused(use: Check) -> bool:
 
 def _confidence(use: Check, rebuilt: Rebuild, evaluator: Evaluator) -> Confidence:
     """High if something is seen that raises; a check that fails for mapped instances only harms who maps them."""
-    if use.traced and not use.soft and use.what != "value" and evaluator.traced.is_replaced(rebuilt.cls):
-        return Confidence.HIGH
+    if use.traced and not use.soft and use.what != "value":
+        if evaluator.traced.is_replaced(rebuilt.cls) or is_made_of_axes(rebuilt.cls, evaluator):
+            return Confidence.HIGH
     if not is_made_to_cross(rebuilt.cls, evaluator):
         return Confidence.LOW
     if _is_refused(use):

@@ -9,7 +9,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import Field, Kind, Placed, PytreeClass
 from jaxlint.rules.analyses.changes.returning import is_known_elsewhere, mentions
-from jaxlint.rules.analyses.fixes.trees_of_axes import TreesOfAxes
+from jaxlint.rules.analyses.instances.trees_of_axes import TreesOfAxes
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import last_name

@@ -12,8 +12,9 @@ import msgspec
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.callee import PARTIAL
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Span, last_name
@@ -23,6 +24,21 @@ from jaxlint.syntax.statements import Statement, bound_names, own_parts, parts, 
 _OPTIONS = frozenset({"in_axes", "out_axes", "in_specs", "out_specs", "in_shardings", "out_shardings"})
 #: What stands in a module that has such trees: the name of an option, or of what takes one by its position.
 _TELLING = _OPTIONS | {t.name.rpartition(".")[2] for t in TRANSFORMS.values() if not _OPTIONS.isdisjoint(t.options)}
+
+
+def is_made_of_axes(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a module calls the class, or one that inherits from it, for a tree of axes, specs or shardings."""
+    model = evaluator.model
+    names = {one.name for one in model.family(cls)}
+    for module in (cls.module, *model.importers(cls.module)):
+        if not any(name in module.source.text for name in names):
+            continue
+        for call, scope in TreesOfAxes(module, evaluator).made():
+            symbol = model.resolver.resolve(call.func, module, scope)
+            made = model.class_of_symbol(symbol) if isinstance(symbol, ClassSymbol) else None
+            if made is not None and cls in made.mro:
+                return True
+    return False
 
 
 class _Piece(msgspec.Struct, frozen=True):
@@ -55,6 +71,13 @@ class TreesOfAxes:
         if any(tree.holds(place) for tree in self._given):
             return True
         return None if any(one.holds(place) for one in self._perhaps) or self._is_named(place) else False
+
+    def made(self) -> Iterator[tuple[Call, str]]:
+        """The calls that make something for such trees, with the scopes in which they stand."""
+        for piece in self._pieces if self._given else ():
+            for part in piece.parts:
+                if isinstance(part, Call) and any(tree.holds(place_of(part.at)) for tree in self._given):
+                    yield part, piece.scope
 
     def _read(self) -> Iterator[_Piece]:
         """All statements of the module, and what the declarations of functions and classes say."""
