@@ -150,7 +150,11 @@ class ClassTeller:
                 frozen_default=True,
             )
             return DataclassTransformer(ctx.cls, ctx.reason, spec, ctx.api).transform()
-        return as_mypy_does(ctx)
+        if not as_mypy_does(ctx):
+            return False
+        if cls is not None and cls.is_pytree and cls.is_dataclass:
+            self.methods.add(ctx.api, ctx.cls.info, cls)
+        return True
 
     def transform_plain(self, ctx: ClassDefContext) -> bool:
         """A class of which mypy makes a plain dataclass, and which may be one of a framework."""

@@ -164,6 +164,11 @@ class FrontEnd:
         """mypy's module of a dotted name."""
         return self._modules.get(name)
 
+    def is_users(self, fullname: str) -> bool:
+        """Whether something of a dotted name stands in a module of the user's, and in none that is installed."""
+        tree = self._modules.get(fullname.rpartition(".")[0])
+        return tree is not None and not tree.is_stub and "site-packages" not in tree.path
+
     def module(self, tree: MypyFile) -> Module:
         """jaxlint's module of a file that mypy knows."""
         path = os.path.abspath(tree.path)

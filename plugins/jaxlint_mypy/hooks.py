@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Any, ParamSpec, TypeVar
 
 from mypy.checker import TypeChecker
-from mypy.nodes import Expression, MemberExpr, MypyFile, Var
+from mypy.nodes import Decorator, Expression, FuncDef, MemberExpr, MypyFile, OverloadedFuncDef, Var
 from mypy.plugin import (
     AttributeContext,
     CheckerPluginInterface,
@@ -164,7 +164,7 @@ class Hooks:
         return partial(self._on_class, self.classes.transform_seen)
 
     def _is_maker(self, fullname: str) -> bool:
-        """Whether a decorator makes a pytree dataclass, or is a variable or unknown, so that it may."""
+        """Whether a decorator makes a pytree dataclass, or may: a variable, a function of the user, what is unknown."""
         if fullname not in self._makers or not self.is_settled():
             known = self._makes_dataclass(fullname)
             if self._plugin.lookup_fully_qualified(fullname) is None:
@@ -183,6 +183,8 @@ class Hooks:
         found = self._plugin.lookup_fully_qualified(fullname)
         if found is None or found.node is None:
             return last in _DECORATORS
+        if isinstance(found.node, (FuncDef, Decorator, OverloadedFuncDef)):
+            return self.front.is_users(fullname) and find_dataclass_transform_spec(found.node) is None
         return isinstance(found.node, Var) and not fullname.startswith("typing.")
 
     def class_mro(self, fullname: str) -> Callable[[ClassDefContext], None] | None:

@@ -709,6 +709,50 @@ def f() -> None:
     s = s.replace(n=2)
     s.replace(m=2)  # E: unknown
 """,
+    "own_decorators": "# only: flax"
+    + """
+C = t.TypeVar("C", bound=type)
+@t.dataclass_transform(frozen_default=True)
+def seen(cls: C) -> C:
+    return struct.dataclass(cls)
+def unseen(cls: C) -> C:
+    return struct.dataclass(cls)
+def same(cls: C) -> C:
+    return cls
+@t.dataclass_transform(frozen_default=True)
+def registered(cls: t.Any) -> t.Any:
+    made = dataclasses.dataclass(frozen=True)(cls)
+    names = [field.name for field in dataclasses.fields(made)]
+    def replace(self: t.Any, **changes: t.Any) -> t.Any:
+        return dataclasses.replace(self, **changes)
+    made.replace = replace
+    return jax.tree_util.register_dataclass(made, data_fields=names, meta_fields=[])
+@seen
+class A:
+    x: jax.Array
+    n: int = 0
+@unseen
+class B:
+    x: jax.Array
+    n: int = 0
+@registered
+class D:
+    x: jax.Array
+    n: int = 0
+@same
+class P:
+    n: int = 0
+def f(a: A, b: B, d: D, x: jax.Array) -> None:
+    a = a.replace(x=x, n=2)
+    a = a.replace(m=2)  # E: unknown
+    b = b.replace(n=3)
+    b = b.replace(m=2)  # E: unknown
+    b = B(x, 1)
+    b.n = 2  # E: frozen
+    d = d.replace(n=3)
+    d = d.replace(m=3)  # E: unknown
+    P().n = 2
+""",
     "own_transform": "# only: equinox"
     + """
 @t.dataclass_transform(field_specifiers=(eqx.field, dataclasses.field))
