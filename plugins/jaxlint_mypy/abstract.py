@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from mypy import nodes
 from mypy.checker import TypeChecker
-from mypy.nodes import AssignmentStmt, ClassDef, NameExpr, TypeInfo, Var
+from mypy.nodes import AssignmentStmt, CallExpr, ClassDef, NameExpr, TypeInfo, Var
 from mypy.plugin import FunctionSigContext
 from mypy.plugins.dataclasses import replace_function_sig_callback
 from mypy.types import (
@@ -23,6 +23,7 @@ from mypy.types import (
 )
 
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint_mypy.arrays_given import taking_arrays
 from jaxlint_mypy.fields import taken_by_converters
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import attributes_asked_for, keywords_of_replace, type_again
@@ -92,7 +93,7 @@ def with_open(parameters: Parameters, receiver: Instance) -> Parameters:
     return [*by_position, ("others", nodes.ARG_STAR, ANY), *by_name, *added]
 
 
-def of_replace(ctx: FunctionSigContext) -> FunctionLike:
+def of_replace(front: FrontEnd, ctx: FunctionSigContext) -> FunctionLike:
     """`dataclasses.replace(x, ...)`: mypy's signature, with what the class of `x` leaves open or `x` is asked for.
 
     What is given goes through the constructor, and so through its converters: they say what a field may be given.
@@ -108,7 +109,12 @@ def of_replace(ctx: FunctionSigContext) -> FunctionLike:
     for name in names:
         if all(name in one for one in taken):
             signature = with_keyword(signature, name, taken[0][name] if len(taken) == 1 else ANY)
-    return signature
+    cls = front.class_of(receivers[0].type) if len(receivers) == 1 else None
+    if cls is None or not cls.is_pytree or not isinstance(ctx.context, CallExpr):
+        return signature
+    given = dict(zip(ctx.context.arg_names, ctx.context.args, strict=True))
+    values = [[given[name]] if name in given else [] for name in signature.arg_names]
+    return taking_arrays(cls, signature, values, ctx.api)
 
 
 def of_copy(front: FrontEnd, ctx: FunctionSigContext) -> FunctionLike:
@@ -119,7 +125,7 @@ def of_copy(front: FrontEnd, ctx: FunctionSigContext) -> FunctionLike:
     receivers = list(_receivers(type_again(checker, ctx.args[0][0])))
     if not receivers or not all(_is_copied_as_pytree(front, receiver.type) for receiver in receivers):
         return ctx.default_signature
-    return of_replace(ctx._replace(args=[ctx.args[0], []]))
+    return of_replace(front, ctx._replace(args=[ctx.args[0], []]))
 
 
 def _is_copied_as_pytree(front: FrontEnd, info: TypeInfo) -> bool:

@@ -46,7 +46,7 @@ from jaxlint_mypy.names import COMPARING, CONTAINERS, HASHERS, HASHING, INDEXED,
 from jaxlint_mypy.parameters import ANY, TRAIN_STATE, with_asked
 from jaxlint_mypy.report import report
 from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_create, of_tree_at
-from jaxlint_mypy.signatures import Signatures, of_constructor, taking_any_keyword
+from jaxlint_mypy.signatures import Signatures, of_constructor, of_named_tuple, taking_any_keyword
 from jaxlint_mypy.stored import fingerprint
 from jaxlint_mypy.types_only import TypesOnly
 from jaxlint_mypy.untyped import IN_MODULES, give_types, is_beside_untyped
@@ -59,7 +59,7 @@ _P = ParamSpec("_P")
 _DECORATORS = frozenset(n.rpartition(".")[2] for n, f in BY_DECORATOR.items() if f.is_pytree and f.makes_dataclass)
 #: The names of methods that `MethodMaker` shows.
 GENERATED = frozenset({"replace", "tree_replace"})
-_SIGNATURES = (".replace", ".tree_replace", ".create", ".apply_gradients")
+_SIGNATURES = (".replace", "._replace", ".tree_replace", ".create", ".apply_gradients")
 #: Where there are no bases of pytree classes, but for named tuples.
 _BARE = sys.stdlib_module_names
 #: Packages that hold nothing which is asked for here, but for these functions.
@@ -283,6 +283,8 @@ class Hooks:
             if name != cls.framework.replace_method or not cls.has_framework_replace:
                 return None
             return self.signatures.replace
+        if name == "_replace":
+            return partial(of_named_tuple, cls) if cls.framework.is_tuple else None
         if not is_train_state(cls):
             return None
         return self.signatures.create if name == "create" else self.signatures.apply_gradients
@@ -404,7 +406,7 @@ class Hooks:
     def function_signature(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
         """The functions that declare fields or copy, and constructors that take a mapping."""
         if fullname in _REPLACING:
-            return of_replace if fullname == "dataclasses.replace" else partial(of_copy, self.front)
+            return partial(of_replace if fullname == "dataclasses.replace" else of_copy, self.front)
         if calls_lambdas(fullname):
             return partial(of_calling, self.front, fullname.rpartition(".")[2])
         if fullname.rpartition(".")[2] in FIELD_NAMES:

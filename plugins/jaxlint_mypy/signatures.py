@@ -28,9 +28,9 @@ from mypy.types import (
     get_proper_type,
 )
 
-from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.syntax.expressions import dotted
+from jaxlint_mypy.arrays_given import taking_arrays
 from jaxlint_mypy.codes import STRICT_REPLACE
 from jaxlint_mypy.events import EventFeeder
 from jaxlint_mypy.exprs import to_expr
@@ -42,10 +42,8 @@ from jaxlint_mypy.parameters import (
     field_type,
     fits,
     instance_of,
-    is_jax_array,
     is_loose,
     kind_replaced,
-    may_be_scalar,
     of_create,
     of_gradients,
     replaced,
@@ -193,19 +191,12 @@ def of_constructor(cls: PytreeClass, ctx: FunctionSigContext) -> FunctionLike:
     """A constructor: a leaf that is declared as a number takes an array of jax, as under `jit` it is one."""
     if cls.is_mapping is not False:
         return _of_mapping(ctx)
-    checker, signature = ctx.api, ctx.default_signature
-    if not isinstance(checker, TypeChecker) or STRICT_REPLACE in checker.options.enabled_error_codes:
-        return signature
-    taken = list(signature.arg_types)
-    for index, (name, given) in enumerate(zip(signature.arg_names, ctx.args, strict=True)):
-        field = cls.field(name) if name is not None and may_be_scalar(taken[index]) else None
-        if (
-            field is not None
-            and field.role is Role.LEAF
-            and all(is_jax_array(type_again(checker, one)) for one in given)
-        ):
-            taken[index] = ANY
-    return signature.copy_modified(arg_types=taken)
+    return taking_arrays(cls, ctx.default_signature, ctx.args, ctx.api)
+
+
+def of_named_tuple(cls: PytreeClass, ctx: MethodSigContext) -> FunctionLike:
+    """`_replace` of a named tuple, which takes what its constructor takes."""
+    return taking_arrays(cls, ctx.default_signature, ctx.args, ctx.api)
 
 
 def _may_hold_keywords(given: ProperType) -> bool:

@@ -942,6 +942,16 @@ class A:
 def f(a: A) -> A:
     a.n = 2
     return dataclasses.replace(a, n=3)
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class B:
+    n: int
+    m: int = dataclasses.field(default=0, metadata={"static": True})
+def g(b: B, x: jax.Array) -> B:
+    b = B(x)
+    b = dataclasses.replace(b, n=x, m=1)
+    b = dataclasses.replace(b, n="a")  # E: type
+    return dataclasses.replace(b, m=x)  # E: type
 """,
     "train_state": "# only: node"
     + """
@@ -999,6 +1009,11 @@ def f(p: P) -> P:
     p._replace(n=3)  # E: discard
     p._replace(bogus=3)  # E: unknown
     return p._replace(n=3)
+def g(p: P, x: jax.Array) -> P:
+    p = P(x, x)
+    p = p._replace(n="a")  # E: type
+    p = p._replace(x=0.5)  # E: type
+    return p._replace(n=x, x=x)
 """,
     "suppressed_ok": "# only: flax"
     + """
