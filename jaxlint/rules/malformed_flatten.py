@@ -15,6 +15,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import WITH_FUNCTIONS
 from jaxlint.rules.analyses.fixes.unflattening import children_completed, children_in_order, children_ordered, completed
+from jaxlint.rules.analyses.rebuilding.base_by_name import base_by_name, by_class
 from jaxlint.rules.analyses.rebuilding.exchanged import (
     Mismatch,
     compared,
@@ -54,6 +55,7 @@ class MalformedFlatten(ClassRule, BodyRule):
     * one of them is missing;
     * `tree_unflatten` is no classmethod, or takes its arguments in the wrong order;
     * `tree_flatten` does not return two things, or its children are no tuple;
+    * `tree_unflatten` makes the class above by its name, and not the one that inherits it;
     * the children are too few, or in another order than the constructor takes them, also where `tree_unflatten` passes
       the aux data behind them.
 
@@ -176,6 +178,8 @@ class MalformedFlatten(ClassRule, BodyRule):
                 problems = list(_rebuilt(cls, unflatten[1], flatten[1], evaluator))
                 yield from problems or _compared(cls, flatten, unflatten, evaluator)
                 return
+        elif unflatten is not None:
+            yield from _made_above(cls, unflatten, evaluator)
         if flatten is not None and unflatten is not None and names[0] == "tree_flatten":
             yield from _compared(cls, flatten, unflatten, evaluator)
 
@@ -281,6 +285,22 @@ def _unpacks_leaves(name: str, cls: PytreeClass, method: Function, evaluator: Ev
                 named = bool(cls.explicit_leaves) and set(target_names(target)) == set(cls.explicit_leaves or ())
                 return unpacked if named else None
     return None
+
+
+def _made_above(cls: PytreeClass, unflatten: tuple[PytreeClass, Function], evaluator: Evaluator) -> Iterator[Problem]:
+    """An inherited method that makes the class above by its name."""
+    found = base_by_name(cls, *unflatten, evaluator)
+    if found is not None:
+        base = found.base.name
+        yield _problem(
+            cls,
+            cls.symbol.declaration.name_at,
+            f"`tree_unflatten` of `{base}`, which `{cls.name}` inherits, makes a `{base}` by name: the first"
+            f" transformation turns a `{cls.name}` into one, which has another `{found.lost}` or none; make a `cls`"
+            " there",
+            f"write `cls(...)` in `tree_unflatten` of `{base}`",
+            by_class(found, unflatten[1], cls.module),
+        )
 
 
 @proposing
