@@ -113,6 +113,8 @@ class ProjectIndex(msgspec.Struct, array_like=True):
     pytree_class_names: set[str] = msgspec.field(default_factory=set)
     #: The names of all methods that return a copy with changes.
     updating_method_names: set[str] = msgspec.field(default_factory=set)
+    #: The names of those of them, and of such functions, that hand their `**changes` on as they are.
+    handing_names: set[str] = msgspec.field(default_factory=set)
     #: The names of all methods that change a pytree in place, or (once all is known) call one that does.
     changing_method_names: set[str] = msgspec.field(default_factory=set)
     #: The names of all functions that may change in place what they are given.
@@ -145,6 +147,7 @@ class ProjectIndex(msgspec.Struct, array_like=True):
         self.array_field_names |= other.array_field_names
         self.pytree_class_names |= other.pytree_class_names
         self.updating_method_names |= other.updating_method_names
+        self.handing_names |= other.handing_names
         self.changing_method_names |= other.changing_method_names
         self.changing_function_names |= other.changing_function_names
         for name, called in other.method_calls.items():

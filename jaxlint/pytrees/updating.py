@@ -10,7 +10,7 @@ from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, without_call
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, last_name, without_call
 from jaxlint.syntax.statements import parts
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class UpdatingMethods:
         if not cls.is_pytree or function.self_name is None or function.is_generator or function.is_async:
             return False
         refused = cls.frozen is True and cls.frozen_names is None
-        if not (refused or function.only_returns):
+        if not (refused or function.only_returns) or not _is_kept(function.self_name, function, module):
             return False
         returned = function.return_values
         copies = [self._copies(value, cls, function, module, function.self_name) for value in returned]
@@ -151,6 +151,19 @@ class UpdatingMethods:
             return False
         # who calls it for what else it does need not want the copy, unless that holds what the method is given
         return not function.acts or any(_keeps_argument(value, function) for value in returned)
+
+    def changes(self, function: Function) -> str | None:
+        """The parameter `**changes` of an updating method or function that is handed on to an update as it is.
+
+        Nothing else is said of it; `_replace` of a NamedTuple, which raises something else, is left out.
+        """
+        names = [parameter.name for parameter in function.parameters if parameter.kind == "**"]
+        made = [*function.return_values, *(call for _, call in function.copies)]
+        if not names or len(function.return_values) != 1:
+            return None
+        calls = [call for call in made if isinstance(call, Call) and last_name(call.func) != "_replace"]
+        handed = [argument.value for call in calls for argument in call.args if argument.star == "**"]
+        return names[0] if any(isinstance(value, Name) and value.id == names[0] for value in handed) else None
 
     def constructs(self, cls: PytreeClass, function: Function, module: Module) -> bool:
         """Whether `function`, a method that instances of `cls` have, reads `self` and returns another such instance.
@@ -211,10 +224,10 @@ class UpdatingMethods:
         """The parameters of which a function may return copies, and do nothing else."""
         if not function.may_only_copy or function.is_async:
             return []
-        if not all(self._compiles(decorator, function, module) for decorator in function.decorators):
+        if not all(self.compiles(decorator, function, module) for decorator in function.decorators):
             return []
         own = function.parameters[1:] if function.self_name is not None else function.parameters
-        return [parameter for parameter in own if parameter.kind == "positional"]
+        return [p for p in own if p.kind == "positional" and _is_kept(p.name, function, module)]
 
     def _returns_copies(
         self, function: Function, module: Module, parameter: Parameter, cls: PytreeClass | None
@@ -223,28 +236,54 @@ class UpdatingMethods:
         returned = (_beside(value) for value in function.return_values)
         return all(any(self._copies(v, cls, function, module, parameter.name) for v in vs) for vs in returned)
 
-    def _compiles(self, decorator: Expr, function: Function, module: Module) -> bool:
+    def compiles(self, decorator: Expr, function: Function, module: Module) -> bool:
         """Whether a decorator does nothing but to compile the function, which makes the same copies then."""
         names = [self.resolver.library_name(without_call(decorator), module, function.scope)]
         if names == ["functools.partial"] and isinstance(decorator, Call) and decorator.positional:
             names = [self.resolver.library_name(decorator.positional[0], module, function.scope)]
         return names[0] in _COMPILERS
 
-    def _copies(self, expr: Expr, cls: PytreeClass | None, function: Function, module: Module, original: str) -> bool:
-        """Whether an expression is a copy with changes of a parameter, of class `cls`, or a copy of such a copy."""
+    def _copies(
+        self,
+        expr: Expr,
+        cls: PytreeClass | None,
+        function: Function,
+        module: Module,
+        original: str,
+        within: frozenset[str] = frozenset(),
+    ) -> bool:
+        """Whether an expression is a copy with changes of a parameter, of class `cls`, or a copy of such a copy.
+
+        So is a variable that is given such copies, perhaps of what it was (as those `within` are), and nothing else.
+        """
+        if isinstance(expr, Name):
+            if expr.id in within or (expr.id != original and function.takes(expr.id)):
+                return False
+            within |= {expr.id}
+            bases = [self._copied(call, cls, function, module) for name, call in function.copies if name == expr.id]
+        else:
+            bases = [self._copied(expr, cls, function, module)]
+        copies = [
+            base is not None
+            and (_is_original(base, function, original) or self._copies(base, cls, function, module, original, within))
+            for base in bases
+        ]
+        return any(copies) and all(
+            copied or (isinstance(base, Name) and base.id in within) for copied, base in zip(copies, bases, strict=True)
+        )
+
+    def _copied(self, expr: Expr, cls: PytreeClass | None, function: Function, module: Module) -> Expr | None:
+        """What an expression makes a copy of with changes, if it is an update of an instance of `cls`."""
         if not isinstance(expr, Call):
-            return False
+            return None
         symbol = self.resolver.resolve(expr.func, module, function.inner_scope)
         name = symbol.name if isinstance(symbol, External) else ""
         position = 0 if name in REPLACE_FUNCTIONS else 1 if name == "equinox.tree_at" else None
-        base: Expr | None = None
         if position is not None:
-            base = expr.positional[position] if len(expr.positional) > position else None
-        elif isinstance(expr.func, Attribute) and not expr.positional and self._is_copying_method(expr.func.attr, cls):
-            base = expr.func.value
-        return base is not None and (
-            _is_original(base, function, original) or self._copies(base, cls, function, module, original)
-        )
+            return expr.positional[position] if len(expr.positional) > position else None
+        if isinstance(expr.func, Attribute) and not expr.positional and self._is_copying_method(expr.func.attr, cls):
+            return expr.func.value
+        return None
 
     def _is_copying_method(self, name: str, cls: PytreeClass | None) -> bool:
         if cls is None:
@@ -252,6 +291,12 @@ class UpdatingMethods:
         if name == cls.framework.replace_method and cls.has_framework_replace:
             return True
         return name in UPDATE_METHODS and cls.frozen is True
+
+
+def _is_kept(name: str, function: Function, module: Module) -> bool:
+    """Whether a parameter is given nothing else in a function but copies of variables."""
+    bindings = module.outline.scopes[function.inner_scope].bindings[name]
+    return len(bindings) == 1 + sum(variable == name for variable, _ in function.copies)
 
 
 def _keeps_argument(copy: Expr, function: Function) -> bool:

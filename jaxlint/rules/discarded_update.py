@@ -219,7 +219,7 @@ def _confidence(update: Update, evaluator: Evaluator) -> Confidence | None:
     if update.function in TREE_MAPS:
         given, place, calls = update.call.args[0].value, update.place, evaluator.calls
         asks = isinstance(given, Lambda) and not isinstance(given.body, (Call, Binary, Conditional))
-        if asks or not calls.effects.given_has_none(given, place.module, place.scope, calls.body_of):
+        if asks or not calls.effects.given_has_none(given, place.module, place.scope):
             return None  # `lambda leaf: leaf.shape` is shown in a notebook, `lambda a, b: None` compares structures
         return None if only_measures(update, model) else Confidence.HIGH
     if isinstance(update, Replace):

@@ -22,6 +22,7 @@ from jaxlint.rules.analyses.changes.updates import unknown_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.analyses.fixes.renamed_keys import renaming_key
 from jaxlint.rules.base import EventRule, Problem
+from jaxlint.syntax.expressions import Attribute
 from jaxlint.syntax.spelling import nearest
 
 
@@ -116,7 +117,7 @@ class ReplaceUnknownField(EventRule):
             yield Problem(
                 at=keyword.at,
                 message=(
-                    f"`{cls.name}` has no field `{keyword.name}`: `{_spelled(event.function)}` raises"
+                    f"`{cls.name}` has no field `{keyword.name}`: `{_spelled(event)}` raises"
                     f" {_error(cls, event.function, evaluator.model.target)}; {hint}"
                 ),
                 reason="every keyword of an update is passed on to the constructor, which takes the fields only",
@@ -155,8 +156,11 @@ def _listed(cls: PytreeClass) -> str:
     return ", ".join(names[:6]) + (", …" if len(names) > 6 else "") if names else "none"
 
 
-def _spelled(function: str) -> str:
-    return function if "." in function else f".{function}"
+def _spelled(event: Replace) -> str:
+    """What makes the copy: a function by its name, a method with a point before it."""
+    func = event.call.func
+    is_method = isinstance(func, Attribute) and func.value is event.base
+    return f".{event.function}" if is_method else event.function
 
 
 def _error(cls: PytreeClass, function: str, target: Target) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Set
+from collections.abc import Iterator, Set
 
 import msgspec
 
 from jaxlint.libraries.transforms import LAST_NAMES
-from jaxlint.symbols.nodes import body_rows, effects_of, only_returns, takes_class
+from jaxlint.symbols.nodes import body_rows, copied_by, effects_of, only_returns, takes_class
 from jaxlint.symbols.outline import Function, Parameter, Scope, SelfAssignment, Unit
 from jaxlint.symbols.tables import LONG, without_tables
 from jaxlint.syntax.ast_expressions import from_ast
@@ -62,13 +62,16 @@ class FunctionContent:
         #: The variables that have only been given new containers so far, and those that were given something else.
         self.fresh: set[str] = set()
         self.given: set[str] = set()
-        #: The attributes that variables were given.
+        #: The attributes that variables were given, and the updates.
         self.held: dict[str, set[str]] = {}
+        self.updates: dict[str, list[ast.Call]] = {}
 
     def assign(self, name: str, value: ast.expr | None) -> None:
         """Note what a variable is given."""
         if type(value) is ast.Attribute:
             self.held.setdefault(name, set()).add(value.attr)
+        elif type(value) is ast.Call and copied_by(value) is not None:
+            self.updates.setdefault(name, []).append(value)
         is_fresh = type(value) in _NEW_CONTAINERS
         if type(value) is ast.Call and type(value.func) is ast.Name:
             is_fresh = value.func.id in _CONTAINER_TYPES
@@ -87,6 +90,23 @@ class FunctionContent:
         for part in (target.elts if isinstance(target, (ast.Tuple, ast.List)) else (target,)) if attrs else ():
             if type(part) is ast.Name:
                 self.held.setdefault(part.id, set()).update(attrs)
+
+    def _copies(self, parameters: tuple[Parameter, ...]) -> Iterator[tuple[str, Expr]]:
+        """The updates that variables are given which are returned, or updated further, and are given nothing else."""
+        own = {parameter.name for parameter in parameters}
+        pending = [part for value in self.returns for part in _beside(value)]
+        seen = set[str]()
+        while pending:
+            part: ast.expr | None = pending.pop()
+            while type(part) is ast.Call:
+                part = copied_by(part)
+            if type(part) is not ast.Name or part.id in seen:
+                continue
+            seen.add(part.id)
+            calls = self.updates.get(part.id, ())
+            if len(self.scope.bindings.get(part.id, ())) == len(calls) + (part.id in own):
+                yield from ((part.id, from_ast(call)) for call in calls)
+                pending += calls
 
     def add(self, inner: FunctionContent) -> None:
         """Do what a function inside does to the same `self`, too."""
@@ -117,6 +137,7 @@ class FunctionContent:
             is_async=isinstance(node, ast.AsyncFunctionDef),
             is_generator=self.is_generator,
             return_values=tuple(from_ast(v) for v in self.returns),
+            copies=tuple(self._copies(parameters)) if self.updates else (),
             self_assignments=tuple(self.assignments),
             self_calls=frozenset(self.calls),
             self_reads=frozenset(self.reads | self.traits),
@@ -129,6 +150,11 @@ class FunctionContent:
             checks=self.checks,
             effects=tuple(effects_of(node.body)) if self.scope.keeps_values and takes_class(node) else (),
         )
+
+
+def _beside(value: ast.expr) -> list[ast.expr]:
+    """What is returned, or the items of the tuple that it is."""
+    return value.elts if type(value) is ast.Tuple else [value]
 
 
 class UnitContent:

@@ -138,6 +138,14 @@ def updated_by(value: ast.Call) -> ast.expr | None:
     return None
 
 
+def copied_by(value: ast.Call) -> ast.expr | None:
+    """What a call makes a copy of with changes, `TrainState.apply_gradients` among them, or None."""
+    func = value.func
+    if type(func) is ast.Attribute and func.attr == "apply_gradients" and not value.args:
+        return func.value
+    return updated_by(value)
+
+
 def starts_again(first: ast.Assign, second: ast.Assign, modules: Collection[str]) -> bool:
     """Whether a variable is given what two calls make of one thing: `y = f(x)`, and `y = g(x)` after that.
 

@@ -146,6 +146,8 @@ class Function(msgspec.Struct, array_like=True, gc=False):
     checks: bool = False
     #: The calls that stand alone in the body of a function that is given a class.
     effects: tuple[Call, ...] = ()
+    #: The updates that variables are given, and nothing else, which are returned: `new = self.replace(...)`.
+    copies: tuple[tuple[str, Expr], ...] = ()
 
     @property
     def inner_scope(self) -> str:
@@ -174,6 +176,8 @@ class Function(msgspec.Struct, array_like=True, gc=False):
     def _may_copy(self, value: Expr) -> bool:
         if isinstance(value, Display) and value.kind == "tuple":
             return any(map(self._may_copy, value.items))
+        if isinstance(value, Name):
+            return any(name == value.id for name, _ in self.copies)
         if not isinstance(value, Call):
             return False
         name = last_name(value.func)

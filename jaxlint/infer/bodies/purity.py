@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from jaxlint.libraries import arrays
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
+from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, NamedExpr, items_of
-from jaxlint.syntax.statements import Assign, Body, Do, FunctionDefinition, Return, Statement, all_parts, parts
+from jaxlint.syntax.statements import Assign, Body, Do, FunctionDefinition, If, Return, Statement, all_parts, parts
 
 #: Where the functions are declared that compute arrays and numbers.
 _COMPUTING = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.random.", "math.", "operator.")
@@ -28,42 +29,49 @@ _METHODS = (frozenset({"apply_fn"}) | UPDATE_METHODS | arrays.ARRAY_METHODS | ar
 }
 #: Of the expressions that are no calls, those that do something.
 _ACTING = frozenset({"Await", "Yield", "YieldFrom"})
-
+#: Through how many calls of one another functions are followed.
+_DEEPEST = 4
 
 #: Gives the statements of a function, or None if they cannot be read.
 BodyOf: TypeAlias = Callable[[FunctionSymbol], "Body | None"]
 
 
 class _Around(msgspec.Struct, frozen=True):
-    """Where an expression stands, and the functions inside that are known to have no effect."""
+    """Where an expression stands, the functions inside that are known to have no effect, and those that call it."""
 
     module: Module
     scope: str
     functions: frozenset[str]
+    callers: tuple[Key, ...]
 
 
 class Effects:
-    """Tells of the bodies of functions whether they have effects."""
+    """Tells of functions whether they have effects; `body_of` reads one."""
 
-    def __init__(self, model: PytreeModel) -> None:
+    def __init__(self, model: PytreeModel, body_of: BodyOf) -> None:
         self.model = model
+        self._body_of = body_of
 
-    def has_none(self, body: Body, module: Module, scope: str) -> bool:
-        """Whether the body of a function, whose variables are in `scope`, certainly has no effect; it may fail."""
-        return self._has_none(body, _Around(module, scope, frozenset()))
+    def has_none(self, symbol: FunctionSymbol) -> bool:
+        """Whether a function certainly has no effect, whatever its decorators do; it may fail."""
+        return self._called_has_none(symbol, ())
 
-    def given_has_none(self, function: Expr, module: Module, scope: str, body_of: BodyOf) -> bool:
-        """Whether a function that is given to another one, in `scope`, certainly has no effect; `body_of` reads one."""
+    def _called_has_none(self, symbol: FunctionSymbol, callers: tuple[Key, ...]) -> bool:
+        body = self._body_of(symbol) if len(callers) < _DEEPEST and symbol.key not in callers else None
+        if body is None or symbol.declaration.is_generator:
+            return False
+        around = _Around(symbol.module, symbol.declaration.inner_scope, frozenset(), (*callers, symbol.key))
+        return self._has_none(body, around)
+
+    def given_has_none(self, function: Expr, module: Module, scope: str) -> bool:
+        """Whether a function that is given to another one, in `scope`, certainly has no effect."""
         if isinstance(function, Lambda):
-            around = _Around(module, scope, frozenset())
+            around = _Around(module, scope, frozenset(), ())
             return all(self._computes(part, around) for part in parts(function.body))
         symbol = self.model.resolver.resolve(function, module, scope)
         if isinstance(symbol, External):
             return self._is_computing(symbol.name)
-        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators or symbol.declaration.is_generator:
-            return False
-        body = body_of(symbol)
-        return body is not None and self.has_none(body, symbol.module, symbol.declaration.inner_scope)
+        return isinstance(symbol, FunctionSymbol) and not symbol.declaration.decorators and self.has_none(symbol)
 
     def _has_none(self, body: Body, around: _Around) -> bool:
         inside = [s for s in body if isinstance(s, FunctionDefinition)]
@@ -88,6 +96,9 @@ class Effects:
             case Assign(targets=targets):
                 items = (items_of(t) for t in targets)
                 return all(isinstance(item, Name) for found in items for item in found)
+            case If(branches=branches, orelse=orelse):
+                inside = (s for _, body in (*branches, (None, orelse)) for s in body)
+                return all(not isinstance(s, FunctionDefinition) and self._is_plain(s) for s in inside)
         return False
 
     def _is_derivative(self, expr: Expr, around: _Around) -> bool:
@@ -112,6 +123,10 @@ class Effects:
         symbol = self.model.resolver.resolve(func, around.module, around.scope)
         if isinstance(symbol, External):
             return self._is_computing(symbol.name)
+        if isinstance(symbol, FunctionSymbol):
+            function, compiles = symbol.declaration, self.model.updating_methods.compiles
+            is_plain = all(compiles(decorator, function, symbol.module) for decorator in function.decorators)
+            return is_plain and self._called_has_none(symbol, around.callers)
         if isinstance(symbol, ClassSymbol):
             cls = self.model.build(symbol)
             return cls.is_pytree and not cls.has_own_construction

@@ -102,8 +102,8 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         self.higher_order = HigherOrder(self, evaluator)
         self.known_functions = KnownFunctions(evaluator, self.notes)
         self.deferral = Deferral(evaluator, self.notes)
-        self.effects = Effects(self.model)
         self.return_of, self.body_of, self.top_level = bodies.return_of, bodies.body_of, bodies.top_level
+        self.effects = Effects(self.model, self.body_of)
         self.note_call, self.note_called = bodies.note_call, bodies.note_called
         self.named_classes = NamedClasses(self.model.resolver, self.body_of)
         self.calling = CallingFunctions()
@@ -247,8 +247,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         return target.applied if any(a.transform.name == "jax.jit" for a in target.applied) else ()
 
     def _has_no_effect(self, symbol: FunctionSymbol) -> bool:
-        body = self.body_of(symbol)
-        return body is not None and self.effects.has_none(body, symbol.module, symbol.declaration.inner_scope)
+        return self.effects.has_none(symbol)
 
     def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
         callee = self.model.callees.of_decorator(decorator, function.module, function.declaration.scope)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -44,10 +43,8 @@ from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import AT, COPYING_NAMES, SELECTION_CHOICES, SELECTION_COPIES
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name
-
-if TYPE_CHECKING:
-    pass
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Display, Expr, Name, dotted, last_name
+from jaxlint.syntax.statements import all_parts
 
 
 class MethodCalls:
@@ -95,7 +92,8 @@ class MethodCalls:
         if isinstance(receiver, Instance) and isinstance(call.func, Attribute):
             if all(self._keeps_return_value(d, func.symbol) for d in declaration.decorators):
                 if all(map(self._copies_receiver, (func, *overrides))):
-                    self.notes.update(call, call.func.value, receiver, declaration.name, (), Values(()), by=by)
+                    changes = self._changes(func, call, values) if by is not None else ((), Values(()))
+                    self.notes.update(call, call.func.value, receiver, declaration.name, *changes, by=by)
                     return
         passed = {} if call.has_star else self._passed_instances(func, call, values)
         copied = self._copied_parameter(func, passed)
@@ -109,7 +107,22 @@ class MethodCalls:
         instance = Instance(cls) if isinstance(given, UnknownValue) else as_instance(given)
         if instance is not None and cls in instance.cls.mro:
             base = call.positional[index]
-            self.notes.update(call, base, instance, declaration.name, (), Values(()), beside=beside, by=by)
+            changes = self._changes(func, call, values) if by is not None else ((), Values(()))
+            self.notes.update(call, base, instance, declaration.name, *changes, beside=beside, by=by)
+
+    def _changes(self, func: FunctionValue, call: Call, values: Values) -> tuple[tuple[Argument, ...], Values]:
+        """The keywords of a call, and their values, that the called function hands on to the update that it returns."""
+        function = func.symbol.declaration
+        name = self.model.updating_methods.changes(function)
+        body = None if name is None else self.evaluator.calls.body_of(func.symbol)
+        if body is None or sum(isinstance(part, Name) and part.id == name for part in all_parts(body)) != 1:
+            return (), Values(())  # what is left out or put in is not known
+        pairs = [
+            (argument, value)
+            for argument, value in zip(call.args, values.held, strict=True)
+            if argument.keyword is not None and not function.takes(argument.keyword)
+        ]
+        return tuple(argument for argument, _ in pairs), Values([value for _, value in pairs])
 
     def _copies_receiver(self, method: FunctionValue) -> bool:
         """Whether a bound method returns a copy of its receiver with changes, and does not change it."""

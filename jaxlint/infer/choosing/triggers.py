@@ -309,6 +309,7 @@ class Triggers:
             unit.stores
             or not unit.discards.isdisjoint(project_index.updating_method_names)
             or not unit.calls.isdisjoint(UPDATES)
+            or not unit.calls.isdisjoint(project_index.handing_names)
             or not (
                 unit.calls.isdisjoint(project_index.updating_method_names)
                 or unit.calls.isdisjoint(project_index.transformed_names)

@@ -63,7 +63,7 @@ class Indexer:
         updating = self._model.updating_methods
         for function in functions:
             if updating.may_copy_parameter(function, module, self._model.class_of_symbol):
-                project_index.updating_method_names.add(function.name)
+                self._add_updating(function)
             if function.acts and may_change_given(function, module.outline):
                 project_index.changing_function_names.add(function.name)
         project_index.cycles += self._model.cycles
@@ -92,6 +92,12 @@ class Indexer:
             sending = self.project_index.sending.setdefault(key, [])
             if module.path not in sending:
                 sending.append(module.path)
+
+    def _add_updating(self, function: Function) -> None:
+        """Add a method or a function that returns a copy with changes."""
+        self.project_index.updating_method_names.add(function.name)
+        if self._model.updating_methods.changes(function) is not None:
+            self.project_index.handing_names.add(function.name)
 
     def _is_described(self, name: str, module: Module) -> bool:
         """Whether what is imported is of a package of which we describe classes."""
@@ -125,7 +131,7 @@ class Indexer:
             function = cls.module.outline.functions[qualnames[-1]]
             updating = self._model.updating_methods
             if updating.updates(cls, function, cls.module) or updating.constructs(cls, function, cls.module):
-                project_index.updating_method_names.add(name)
+                self._add_updating(function)
             if not name.startswith("__"):
                 project_index.method_calls.setdefault(function.name, set()).update(function.self_calls)
                 # a frozen instance holds lists and dicts that change, too
