@@ -169,7 +169,7 @@ def _tells_of(expr: Expr, base: str) -> bool:
     match expr:
         case Call():
             return bool(expr.positional) and _tells_of(expr.positional[0], base)
-        case Attribute(value=value, attr=attr) if attr.startswith("_"):
+        case Attribute(value=value, attr=attr) if attr.startswith("__") or attr == "_fields":
             return _tells_of(value, base)
     return dotted(expr) == base
 
