@@ -61,7 +61,8 @@ class DiscardedUpdate(EventRule, BodyRule):
     ## What it does
 
     Finds functional updates that stand alone as a statement, so that their result is thrown away: `state.replace(…)`,
-    `dataclasses.replace(…)`, `state.apply_gradients(grads=…)`, `eqx.tree_at(…)`, `x.at[i].set(v)` and kin.
+    `dataclasses.replace(…)`, `state.apply_gradients(grads=…)`, `eqx.tree_at(…)`, `x.at[i].set(v)` and
+    kin; and calls of functions and methods of your own that do nothing but return such a copy.
 
     ## Why is this bad?
 

@@ -31,7 +31,8 @@ class ReplaceUnknownField(EventRule):
     ## What it does
 
     Finds updates of a field that the class does not have: in `.replace`, `._replace`, `dataclasses.replace`,
-    `jax_dataclasses.replace`, `copy.replace` and `TrainState.apply_gradients`, also through `**{...}`.
+    `jax_dataclasses.replace`, `copy.replace` and `TrainState.apply_gradients`, also through `**{...}` and through a
+    function or method of your own that hands its `**changes` on.
 
     ## Why is this bad?
 
