@@ -92,7 +92,7 @@ class MethodCalls:
         if isinstance(receiver, Instance) and isinstance(call.func, Attribute):
             if all(self._keeps_return_value(d, func.symbol) for d in declaration.decorators):
                 if all(map(self._copies_receiver, (func, *overrides))):
-                    changes = self._changes(func, call, values) if by is not None else ((), Values(()))
+                    changes = self._changes(by, call, values)
                     self.notes.update(call, call.func.value, receiver, declaration.name, *changes, by=by)
                     return
         passed = {} if call.has_star else self._passed_instances(func, call, values)
@@ -107,20 +107,19 @@ class MethodCalls:
         instance = Instance(cls) if isinstance(given, UnknownValue) else as_instance(given)
         if instance is not None and cls in instance.cls.mro:
             base = call.positional[index]
-            changes = self._changes(func, call, values) if by is not None else ((), Values(()))
+            changes = self._changes(by, call, values)
             self.notes.update(call, base, instance, declaration.name, *changes, beside=beside, by=by)
 
-    def _changes(self, func: FunctionValue, call: Call, values: Values) -> tuple[tuple[Argument, ...], Values]:
-        """The keywords of a call, and their values, that the called function hands on to the update that it returns."""
-        function = func.symbol.declaration
-        name = self.model.updating_methods.changes(function)
-        body = None if name is None else self.evaluator.calls.body_of(func.symbol)
-        if body is None or sum(isinstance(part, Name) and part.id == name for part in all_parts(body)) != 1:
+    def _changes(self, by: FunctionSymbol | None, call: Call, values: Values) -> tuple[tuple[Argument, ...], Values]:
+        """The keywords of a call, and their values, that a function (if known) hands on to the update it returns."""
+        name = None if by is None else self.model.updating_methods.changes(by.declaration)
+        body = None if by is None or name is None else self.evaluator.calls.body_of(by)
+        if by is None or body is None or sum(isinstance(p, Name) and p.id == name for p in all_parts(body)) != 1:
             return (), Values(())  # what is left out or put in is not known
         pairs = [
             (argument, value)
             for argument, value in zip(call.args, values.held, strict=True)
-            if argument.keyword is not None and not function.takes(argument.keyword)
+            if argument.keyword is not None and not by.declaration.takes(argument.keyword)
         ]
         return tuple(argument for argument, _ in pairs), Values([value for _, value in pairs])
 
