@@ -5,7 +5,7 @@ So `replace` and the constructor of a class that leaves it open take it: what th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from mypy import nodes
 from mypy.checker import TypeChecker
@@ -13,9 +13,11 @@ from mypy.nodes import AssignmentStmt, CallExpr, ClassDef, NameExpr, TypeInfo, V
 from mypy.plugin import FunctionSigContext
 from mypy.plugins.dataclasses import replace_function_sig_callback
 from mypy.types import (
+    CallableType,
     FunctionLike,
     Instance,
     Type,
+    TypedDictType,
     TypeVarType,
     UnboundType,
     UnionType,
@@ -24,6 +26,7 @@ from mypy.types import (
 
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint_mypy.arrays_given import taking_arrays
+from jaxlint_mypy.codes import STRICT_REPLACE
 from jaxlint_mypy.fields import taken_by_converters
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import attributes_asked_for, keywords_of_replace, type_again
@@ -97,6 +100,7 @@ def of_replace(front: FrontEnd, ctx: FunctionSigContext) -> FunctionLike:
     """`dataclasses.replace(x, ...)`: mypy's signature, with what the class of `x` leaves open or `x` is asked for.
 
     What is given goes through the constructor, and so through its converters: they say what a field may be given.
+    The keys of `**changes` are not known, so that what they hold is not compared with each of the fields.
     """
     signature = replace_function_sig_callback(ctx)
     receivers = list(_receivers(signature.arg_types[0])) if signature.arg_types else []
@@ -109,12 +113,32 @@ def of_replace(front: FrontEnd, ctx: FunctionSigContext) -> FunctionLike:
     for name in names:
         if all(name in one for one in taken):
             signature = with_keyword(signature, name, taken[0][name] if len(taken) == 1 else ANY)
-    cls = front.class_of(receivers[0].type) if len(receivers) == 1 else None
-    if cls is None or not cls.is_pytree or not isinstance(ctx.context, CallExpr):
+    call = ctx.context
+    if not isinstance(call, CallExpr) or not receivers or not all(front.is_pytree(one.type) for one in receivers):
         return signature
-    given = dict(zip(ctx.context.arg_names, ctx.context.args, strict=True))
+    given = dict(zip(call.arg_names, call.args, strict=True))
+    if _has_unknown_keys(front, ctx, call):
+        signature = _comparing(signature, given.keys())
+    cls = front.class_of(receivers[0].type) if len(receivers) == 1 else None
+    if cls is None:
+        return signature
     values = [[given[name]] if name in given else [] for name in signature.arg_names]
     return taking_arrays(cls, signature, values, ctx.api)
+
+
+def _has_unknown_keys(front: FrontEnd, ctx: FunctionSigContext, call: CallExpr) -> bool:
+    """Whether something is splatted into a call of which it is not said what it has."""
+    splatted = [arg for arg, kind in zip(call.args, call.arg_kinds, strict=True) if kind == nodes.ARG_STAR2]
+    if not splatted or STRICT_REPLACE in front.options.enabled_error_codes or not isinstance(ctx.api, TypeChecker):
+        return False
+    return not any(isinstance(get_proper_type(type_again(ctx.api, one)), TypedDictType) for one in splatted)
+
+
+def _comparing(signature: CallableType, names: Set[str | None]) -> CallableType:
+    """A signature that compares only what is given to the first parameter and to those with some names."""
+    known = zip(signature.arg_names[1:], signature.arg_types[1:], strict=True)
+    compared = [typ if name in names else ANY for name, typ in known]
+    return signature.copy_modified(arg_types=[*signature.arg_types[:1], *compared])
 
 
 def of_copy(front: FrontEnd, ctx: FunctionSigContext) -> FunctionLike:
@@ -129,8 +153,8 @@ def of_copy(front: FrontEnd, ctx: FunctionSigContext) -> FunctionLike:
 
 
 def _is_copied_as_pytree(front: FrontEnd, info: TypeInfo) -> bool:
-    symbol, cls = info.get("__replace__"), front.class_of(info)
-    return symbol is not None and symbol.plugin_generated and cls is not None and cls.is_pytree
+    symbol = info.get("__replace__")
+    return symbol is not None and symbol.plugin_generated and front.is_pytree(info)
 
 
 def _receivers(typ: Type) -> Iterator[Instance]:

@@ -27,6 +27,7 @@ def taking_arrays(
         if (
             field is not None
             and field.role is Role.LEAF
+            and values
             and all(is_jax_array(type_again(checker, one)) for one in values)
         ):
             taken[index] = ANY

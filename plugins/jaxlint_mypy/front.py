@@ -243,6 +243,11 @@ class FrontEnd:
                     self.frozen_in.add(info.module_name)
         return self._classes[key]
 
+    def is_pytree(self, info: TypeInfo) -> bool:
+        """Whether a class certainly is one of pytrees."""
+        cls = self.class_of(info)
+        return cls is not None and cls.is_pytree
+
     def _find_class(self, info: TypeInfo) -> PytreeClass | None:
         if info.is_newtype:
             return self.class_of(info.bases[0].type)

@@ -68,8 +68,8 @@ class ItemFeeder:
             return ctx.default_return_type
         given = self.feeder.code(checker)[1].given(held.name)
         types = [get_proper_type(known_type(checker, one)) for display in given for one in _held_by(display)]
-        classes = [self.feeder.front.class_of(one.type) for one in types if isinstance(one, Instance)]
-        return ANY if any(cls is not None and cls.is_pytree for cls in classes) else ctx.default_return_type
+        is_among = any(self.feeder.front.is_pytree(one.type) for one in types if isinstance(one, Instance))
+        return ANY if is_among else ctx.default_return_type
 
     def _value(self, checker: TypeChecker, node: Expression) -> Value:
         return plain(without_none(plain(self.feeder.value(checker, node))))

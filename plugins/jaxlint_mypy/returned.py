@@ -51,7 +51,7 @@ def of_tree_at(front: FrontEnd, ctx: FunctionContext, position: int) -> Type:
     made = instance_of(copied) if isinstance(copied, (Instance, TypeVarType)) else None
     if copied is None or made is None or not isinstance(get_proper_type(ctx.default_return_type), AnyType):
         return ctx.default_return_type
-    return copied if not made.args and _is_pytree(front, made) else ctx.default_return_type
+    return copied if not made.args and front.is_pytree(made.type) else ctx.default_return_type
 
 
 def of_create(ctx: AttributeContext) -> Type:
@@ -115,7 +115,7 @@ def _function(checker: TypeChecker, called: Expression) -> FuncDef | None:
 def pytrees_in(front: FrontEnd, typ: Type) -> Type:
     """A type in which all but pytree classes, and tuples of them, is left open; what may be something open is, too."""
     proper = get_proper_type(typ)
-    if isinstance(proper, NoneType) or (isinstance(proper, Instance) and _is_pytree(front, proper)):
+    if isinstance(proper, NoneType) or (isinstance(proper, Instance) and front.is_pytree(proper.type)):
         return proper
     if isinstance(proper, UnionType):
         options = [pytrees_in(front, item) for item in proper.items]
@@ -132,8 +132,3 @@ def pytrees_in(front: FrontEnd, typ: Type) -> Type:
             else proper.copy_modified(items=items)
         )
     return _UNSAID
-
-
-def _is_pytree(front: FrontEnd, typ: Instance) -> bool:
-    cls = front.class_of(typ.type)
-    return cls is not None and cls.is_pytree
