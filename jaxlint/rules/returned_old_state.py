@@ -35,6 +35,7 @@ from jaxlint.syntax.statements import (
     For,
     FunctionDefinition,
     Outer,
+    Raise,
     Return,
     Statement,
     Try,
@@ -364,7 +365,12 @@ def _sequences(body: Body, after: tuple[Statement, ...]) -> Iterator[tuple[State
         yield statement, following
         if not isinstance(statement, (FunctionDefinition, ClassDefinition, Try)):
             for block in blocks(statement):
-                yield from _sequences(block, following)
+                yield from _sequences(block, () if _ends(block) else following)
+
+
+def _ends(block: Body) -> bool:
+    """Whether nothing behind a block runs after it: it hands something back, or raises."""
+    return bool(block) and isinstance(block[-1], (Raise, Return))
 
 
 def _handed_back(value: Expr | None, name: str) -> Iterator[Name]:

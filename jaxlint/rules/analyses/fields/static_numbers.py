@@ -216,13 +216,18 @@ def _is_put(moved: Moved, code: CodeRead, evaluator: Evaluator) -> bool:
 
 def _swept(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]:
     """The floats that a loop over something unknown gives to what it computes with from turn to turn."""
+    compiled = {
+        id(construct)
+        for construct, cross in made_for_each_turn(code)
+        if any(applied.transform.kind is Kind.JIT for applied in cross.applied)
+    }
     for event, given in swept_into(code, evaluator):
         cls = event.cls.cls if isinstance(event, Construct) else event.receiver.cls
         field = _static_field(given.name, cls)
         if field is None or is_swept(plain(given.value)):
             continue
         if plain(evaluator.promises.field(field, cls)) == Scalar("float") and is_stored(field.name, cls):
-            if event.into_jit or is_seen_to_cross(cls, evaluator):
+            if event.into_jit or id(event) in compiled or is_seen_to_cross(cls, evaluator):
                 is_scheduled = isinstance(event, Replace)
                 yield StaticNumber(given.at, cls, field, _CHANGES, Confidence.MEDIUM, is_scheduled=is_scheduled)
 
