@@ -8,6 +8,7 @@ from jaxlint.infer.choosing.rows import Place, place
 from jaxlint.infer.transforms.calling import is_transformed
 from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.project.modules import Module
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Assignment, Function, Import, Unit
 from jaxlint.syntax.expressions import Attribute, Call, Name, last_name
 
@@ -84,3 +85,16 @@ def rebinds_self(function: Function, module: Module) -> bool:
     name = function.self_name
     scope = module.outline.scopes.get(function.inner_scope)
     return name is not None and scope is not None and len(scope.bindings.get(name, ())) > 1
+
+
+def binds_field(cls: PytreeClass) -> bool:
+    """Whether a constructor has a variable with the name of a field, besides its parameters."""
+    declaration, outline = cls.symbol.declaration, cls.module.outline
+    for qualname in (q for name in ("__init__", "__post_init__") for q in declaration.methods.get(name, ())):
+        bindings = outline.scopes[f"{qualname}.<locals>"].bindings
+        if any(
+            cls.field(name) is not None and len(found) > (found[0].guard == "parameter")
+            for name, found in bindings.items()
+        ):
+            return True
+    return False

@@ -8,9 +8,11 @@ from collections.abc import Callable, Collection
 from operator import attrgetter
 
 from jaxlint.infer.choosing.given import GivenClasses, is_pytree, may_take_no_items
+from jaxlint.infer.choosing.handed_on import handed_on
 from jaxlint.infer.choosing.making import singles_out_arguments
 from jaxlint.infer.choosing.pieces import (
     applying_pieces,
+    binds_field,
     called_names,
     has_bare_parameters,
     held_as,
@@ -35,7 +37,7 @@ from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.framework import Unflatten
-from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.model import Placed
 from jaxlint.pytrees.registrations import REGISTERING
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import (
@@ -119,6 +121,7 @@ class Triggers:
         wanted = {place(piece) for piece in pieces if self._triggers(piece, module)}
         wanted |= self._transformed(pieces, module)
         wanted |= self._transforming_others(pieces, module)
+        wanted |= self._given_unregistered(wanted, pieces, module)
         return self._with_callers(wanted, pieces, module)
 
     def holding(self, rows: Collection[int], module: Module) -> list[tuple[Unit, Rows]]:
@@ -228,6 +231,17 @@ class Triggers:
             and self.given.takes_what_matters(application.function.declaration, application.function.module)
         ]
         return {place(piece) for piece in pieces if any(piece.first <= row <= piece.last for row in rows)}
+
+    def _given_unregistered(self, wanted: set[Place], pieces: list[Unit], module: Module) -> set[Place]:
+        """The pieces that may pass to a transformed function what others give them: instances of no pytree class."""
+        making = [piece for piece in pieces if not piece.calls.isdisjoint(self._unregistered)]
+        if not making:
+            return set()
+        functions = [(piece, self._functions(module, piece)) for piece in pieces]
+        found = handed_on(making, functions) - wanted
+        return {
+            place(piece) for piece, own in functions if place(piece) in found and self._may_pass(piece, own, module)
+        }
 
     def _callers(self, wanted: list[Unit], pieces: list[Unit], module: Module) -> set[Place]:
         """The pieces that tell what the functions of the wanted ones are given and what is applied to them."""
@@ -375,7 +389,7 @@ class Triggers:
                     return True
                 if function.name == "__post_init__" and not unit.calls.isdisjoint((cls.name, "type", "__class__")):
                     return True
-                if cls.is_pytree and _binds_field(cls):
+                if cls.is_pytree and binds_field(cls):
                     return True
         return any(rebinds_self(function, module) for function in functions)
 
@@ -481,16 +495,3 @@ class Triggers:
         if isinstance(symbol, ValueSymbol) and isinstance(symbol.assignment.value, Call):
             return singles_out_arguments(symbol, self.model)
         return False
-
-
-def _binds_field(cls: PytreeClass) -> bool:
-    """Whether a constructor has a variable with the name of a field, besides its parameters."""
-    declaration, outline = cls.symbol.declaration, cls.module.outline
-    for qualname in (q for name in ("__init__", "__post_init__") for q in declaration.methods.get(name, ())):
-        bindings = outline.scopes[f"{qualname}.<locals>"].bindings
-        if any(
-            cls.field(name) is not None and len(found) > (found[0].guard == "parameter")
-            for name, found in bindings.items()
-        ):
-            return True
-    return False
