@@ -14,6 +14,7 @@ from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import TRAIN_STATE, is_train_state
 from jaxlint.rules.analyses.bodies.settled import is_fixed
+from jaxlint.rules.analyses.instances.methods_called import held_method
 from jaxlint.symbols.outline import names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, Body, all_parts, bound_by, bound_once, looked_up, parts, walk
@@ -91,6 +92,8 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
             return None
         call = made[0]
         symbol = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(call.func, module, scope))
+        if function is None and constant is None:
+            symbol = held_method(call.func, code, evaluator) or symbol
         cls = _own_class(call.func, function, owner) or evaluator.model.class_of_symbol(symbol)
         if cls is None and isinstance(call.func, Attribute) and call.func.attr == "create":
             cls = _train_state(call.func.value, module, scope, evaluator)
