@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from jaxlint.finding import Confidence
 from jaxlint.infer.bodies.slots import Slot, bindings_of, changed_by, source
 from jaxlint.infer.bodies.usage import handed_on_before
+from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Cross, Event, MutateField
 from jaxlint.infer.known.values import Array, Container, Instance, Value
@@ -129,6 +130,13 @@ class MutatedStaticValue(BodyRule):
     group = "roles"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """A method that may hand what a static field holds to a function which changes it in place."""
+        names = candidate.given.model.project_index.static_field_names
+        reads = any(not function.self_reads.isdisjoint(names) for function in candidate.functions)
+        return reads and candidate.calls_what_changes()
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the changes in place that happen in a body."""

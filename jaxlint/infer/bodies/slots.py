@@ -74,7 +74,7 @@ class Slot(msgspec.Struct, frozen=True):
 
 
 def slot_of(expr: Expr) -> Slot | None:
-    """The place that `a.b["c"]` names."""
+    """The place that `a.b["c"]` names, and `a.b.setdefault("c", [])`."""
     path: list[Step] = []
     while True:
         match expr:
@@ -85,6 +85,9 @@ def slot_of(expr: Expr) -> Slot | None:
                 expr = value
             case Subscript(value=value, index=index):
                 path.append(_item(index))
+                expr = value
+            case Call(func=Attribute(value=value, attr="setdefault"), args=(key, _)) if not expr.has_star:
+                path.append(_item(key.value))
                 expr = value
             case _:
                 return None

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from jaxlint.infer.choosing.given import GivenClasses
-from jaxlint.infer.transforms.calling import CallingFunctions
+from jaxlint.infer.transforms.calling import CallingFunctions, may_change_given
 from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function, Unit
 
@@ -29,6 +30,15 @@ class Candidate(msgspec.Struct, frozen=True):
     def calling(self, called: frozenset[str]) -> frozenset[str]:
         """The names of the functions of the module that may call something of one of the names."""
         return self.callers.names(self.module, called)
+
+    def calls_what_changes(self) -> bool:
+        """Whether it may call a function of the project that changes in place what it is given."""
+        resolver, bindings = self.given.model.resolver, self.module.outline.module_scope.bindings
+        for name in sorted(self.unit.calls & bindings.keys()):
+            symbol = resolver.follow(resolver.resolve_name(name, self.module))
+            if isinstance(symbol, FunctionSymbol) and may_change_given(symbol.declaration, symbol.module.outline):
+                return True
+        return False
 
     def cls(self, qualname: str) -> PytreeClass:
         """A class of the module."""

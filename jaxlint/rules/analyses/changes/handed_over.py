@@ -35,12 +35,12 @@ def changed_where_handed(code: CodeRead, evaluator: Evaluator) -> Iterator[Mutat
 
 
 def _is_changed_by(call: Call, given: Attribute, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether the function that is called puts something into what it is given, or takes something out."""
+    """Whether the function that is called puts something into what it is given, or an item of it, or takes one out."""
     callee = called_by(call, code, evaluator)
     if callee is None:
         return False
     for change in changes_of(callee, evaluator):
         found = None if change.is_cached or change.method else given_for(call, callee, change.slot)
-        if found is not None and found[0] is given and len(found[1]) == 1 and found[1][0].startswith("["):
+        if found is not None and found[0] is given and found[1] and all(step.startswith("[") for step in found[1]):
             return True
     return False
