@@ -16,6 +16,7 @@ from jaxlint.infer.known.values import UNKNOWN, Choice, Container, Instance, Unk
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS, Kind
 from jaxlint.project.modules import Imports, Module
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
@@ -25,7 +26,7 @@ from jaxlint.rules.analyses.fixes.filtering import OF_EQUINOX, filtered_ones, fi
 from jaxlint.rules.analyses.instances.given_literals import around, is_given_only
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.makers import makers
-from jaxlint.rules.analyses.instances.passed import calls_of, parameter_of, passed_to
+from jaxlint.rules.analyses.instances.passed import calls_of, parameter_of
 from jaxlint.rules.analyses.under_trace.leaf_arithmetic import computed_trees
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
@@ -117,14 +118,17 @@ class CallableLeaf(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """What makes layers, transforms or optimizes, where equinox is imported."""
-        return not candidate.unit.calls.isdisjoint(_CALLS) and _may_see_equinox(
-            candidate.module.outline.imported_modules
-        )
+        """What makes layers, transforms or optimizes, where equinox is imported, or optimizes what that gives it."""
+        calls = candidate.unit.calls
+        if _may_see_equinox(candidate.module.outline.imported_modules):
+            return not calls.isdisjoint(_CALLS)
+        return "init" in calls and _may_be_given_modules(candidate.module, candidate.given.model)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what goes into transformations and optimizers."""
         if not _may_see_equinox(code.place.module.outline.imported_modules):
+            if "init" in code.contents.called and _may_be_given_modules(code.place.module, evaluator.model):
+                yield from _optimized(code, _Modules(code, evaluator), evaluator)
             return
         for event in code.events:
             if isinstance(event, Cross) and event.static is False:
@@ -165,6 +169,13 @@ def _is_whole(value: Value, code: CodeRead, evaluator: Evaluator) -> bool:
 def _may_see_equinox(imported: Imports) -> bool:
     """Whether a module imports equinox; one without imports is not asked for them."""
     return not imported or any(name.partition(".")[0] == "equinox" for _, name in imported)
+
+
+def _may_be_given_modules(module: Module, model: PytreeModel) -> bool:
+    """Whether a module that imports optax, and no equinox, is imported by one that does."""
+    if not any(name.partition(".")[0] == "optax" for _, name in module.outline.imported_modules):
+        return False
+    return any(_may_see_equinox(importer.outline.imported_modules) for importer in model.importers(module))
 
 
 def _layer(value: Value, evaluator: Evaluator) -> str | None:
@@ -381,18 +392,20 @@ class _Modules:
         return _layer(instance, self._evaluator) or _holder(instance, self._evaluator)
 
     def passed_holder(self, optimizer: Expr, module: Expr) -> str | None:
-        """What holds functions in the module that some caller passes to the function, together with an optimizer."""
-        names = parameter_of(optimizer, self._code), parameter_of(module, self._code)
-        if names[0] is None or names[1] is None:
+        """What holds functions in the module that some caller passes to the function, with an optimizer or beside one.
+
+        What a variable of the caller holds counts as what it is given there.
+        """
+        function, home, evaluator = self._code.function, self._code.place.module, self._evaluator
+        parameters = parameter_of(optimizer, self._code), parameter_of(module, self._code)
+        if function is None or None in parameters:
             return None
-        home = self._code.place.module
-        for passed in passed_to(self._code, self._evaluator):
-            made, given = (passed.given.get(name) for name in names if name is not None)
-            if not isinstance(given, Call) or not isinstance(made, Call):
+        for called in calls_of(function, home, (home, *evaluator.model.importers(home)), evaluator):
+            made, given = (called.given.get(name) for name in parameters if name is not None)
+            if made is None or given is None or not keeps(made, called.module, called.scope, evaluator):
                 continue
-            if not keeps(made, home, passed.scope, self._evaluator):
-                continue
-            found = self._made_holder(Placed(given, home, passed.scope))
+            layers = (self._made_holder(one) for one in makers(Placed(given, called.module, called.scope), evaluator))
+            found = next((name for name in layers if name is not None), None)
             if found is not None:
                 return found
         return None

@@ -149,11 +149,13 @@ def keeps(
     if name in KEEPING_WITH_MOMENTUM:
         momentum = expr.keyword("momentum")
         return momentum is not None and not (isinstance(momentum, Constant) and momentum.value is None)
-    symbol = None if name else resolver.follow(resolver.resolve(expr.func, module, scope))
+    if name in KEEPING:
+        return True
+    symbol = None if name.startswith("optax.") else resolver.follow(resolver.resolve(expr.func, module, scope))
     if isinstance(symbol, FunctionSymbol):
         made_by = symbol.declaration
         returned = () if made_by.decorators or made_by.is_generator else made_by.return_values
         return bool(returned) and all(
             keeps(value, symbol.module, made_by.inner_scope, evaluator, depth=depth + 1) for value in returned
         )
-    return name in KEEPING
+    return False

@@ -20,13 +20,6 @@ from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last
 from jaxlint.syntax.statements import Assign, assigned_names, bound_once, looked_up
 
 
-class Passed(msgspec.Struct, frozen=True):
-    """What one call passes for the parameters, as it is written there, and the scope in which the call stands."""
-
-    given: Mapping[str, Expr]
-    scope: str
-
-
 class Called(msgspec.Struct, frozen=True):
     """A call of a function: where it stands, and what it gives the parameters, as it is written there."""
 
@@ -65,15 +58,6 @@ def parameter_of(expr: Expr, code: CodeRead) -> str | None:
     if not isinstance(expr, Name) or expr.id in assigned_names(code.body) or expr.id == function.self_name:
         return None
     return next((p.name for p in function.parameters if p.name == expr.id and p.annotation is None), None)
-
-
-def passed_to(code: CodeRead, evaluator: Evaluator) -> Iterator[Passed]:
-    """The calls of the function that is read, or of the class whose constructor it is, in functions of its module."""
-    function, module = code.function, code.place.module
-    for called in calls_of(function, module, (module,), evaluator) if function is not None else ():
-        body = None if called.caller is None else evaluator.calls.body_of(FunctionSymbol(module, called.caller))
-        bound = bound_once(body or ())
-        yield Passed({name: looked_up(expr, bound) for name, expr in called.given.items()}, called.scope)
 
 
 def calls_of(function: Function, module: Module, homes: Iterable[Module], evaluator: Evaluator) -> Iterator[Called]:
