@@ -12,35 +12,25 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.infer.known.values import UNKNOWN, Instance, UnknownValue, Value, plain
-from jaxlint.libraries.standard import NEVER_TWICE
-from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
-from jaxlint.project.modules import Module
+from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
+from jaxlint.rules.analyses.fields.freshness import Freshness, is_held
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.syntax.expressions import (
-    Argument,
     Attribute,
-    Binary,
     Call,
     Comprehension,
-    Conditional,
-    Constant,
     Expr,
     Lambda,
     Name,
-    Other,
-    Subscript,
-    dotted,
     last_name,
     root,
 )
 from jaxlint.syntax.statements import (
-    Assign,
     For,
-    FunctionDefinition,
     Statement,
     bound_once,
     parts,
@@ -65,6 +55,8 @@ class _Put(msgspec.Struct, frozen=True):
     in_list: bool = False
     #: What is put there, where it stands in the loop itself.
     expr: Expr | None = None
+    #: Whether the constructor makes it, whatever it is given.
+    in_constructor: bool = False
 
 
 class FreshStaticObject(BodyRule, ClassRule):
@@ -72,8 +64,8 @@ class FreshStaticObject(BodyRule, ClassRule):
     ## What it does
 
     Finds static fields that are given a new object each time: lambdas, partials, optimizers, compiled functions and
-    nans in each turn of a loop or comprehension whose instances go into a compiled function, and defaults that are
-    another one for each instance.
+    nans in each turn of a loop or comprehension whose instances go into a compiled function, by the constructor or as
+    an argument of it, and defaults that are another one for each instance.
 
     ## Why is this bad?
 
@@ -124,7 +116,8 @@ class FreshStaticObject(BodyRule, ClassRule):
 
     ## Frameworks
 
-    All that have static fields. `eqx.filter_jit` holds functions static that are no static fields, too.
+    All that have static fields. `eqx.filter_jit` holds functions static that are no static fields, too: those count as
+    well where the turn passes the instance to it.
 
     ## Fix safety
 
@@ -169,7 +162,7 @@ class FreshStaticObject(BodyRule, ClassRule):
                 continue
             factory = field.factory
             made = factory.expr.body if isinstance(factory.expr, Lambda) else None
-            fresh = _Freshness(factory.module, factory.scope, (), evaluator)
+            fresh = Freshness(factory.module, factory.scope, (), evaluator)
             what = fresh.named(factory.expr) if made is None else fresh.of(made)
             if what is not None:
                 way_out = f"make `{field.name}` a data field, or give all instances the same object"
@@ -193,15 +186,17 @@ class FreshStaticObject(BodyRule, ClassRule):
 
         compiled = classes_compiled(code)
         for around, inside in _turns(code):
-            fresh = _Freshness(code.place.module, code.scope, around, evaluator, code)
+            fresh = Freshness(code.place.module, code.scope, around, evaluator, code)
             calls = {id(part): part for part in inside if isinstance(part, Call)}
             made = [*_puts(code, calls, fresh, around), *_by_factories(calls.values(), code, evaluator)]
             for put in made:
                 if happens_seldom((put.made or put).at, around):
                     continue
-                if put.cls in compiled or is_seen_to_cross(put.cls, evaluator):
+                is_static = put.field.role is Role.STATIC  # what is none is held static by what filters leaves
+                if put.cls in compiled or (is_static and is_seen_to_cross(put.cls, evaluator)):
                     turn = Turn(put.made, put.in_list, around, inside)
                     is_guess = turn.runs_long(put.at) or not turn.is_used(put.cls)
+                    is_guess = is_guess or (put.in_constructor and put.cls not in compiled)
                     problem = _problem(put, Confidence.LOW if is_guess else None)
                     once = None if put.what == "a value" else put.expr
                     loop = around[0] if around else None
@@ -225,12 +220,10 @@ def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Exp
 
 
 _MAX_DEPTH = 3
-#: What Python takes for equal to itself only where it is the very same object.
-_NAN = "a new nan"
 _REASON = "static fields are compared with ==, and a new object is equal to no other"
 
 
-def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness, around: tuple[Statement, ...]) -> Iterator[_Put]:
+def _puts(code: CodeRead, inside: dict[int, Call], fresh: Freshness, around: tuple[Statement, ...]) -> Iterator[_Put]:
     """What the updates and constructions in a loop put into static fields."""
     from jaxlint.rules.analyses.fields.keeping import is_stored
 
@@ -248,8 +241,10 @@ def _puts(code: CodeRead, inside: dict[int, Call], fresh: _Freshness, around: tu
         for argument in given:
             field, expr = cls.field(argument.name), exprs.get(id(argument.at))
             what = None if expr is None else fresh.of(expr)
-            if what is not None and field is not None and field.role is Role.STATIC and is_stored(field.name, cls):
+            if what is not None and field is not None and is_held(field, cls, what) and is_stored(field.name, cls):
                 yield _Put(argument.at, cls, field, what, event.call, expr=expr)
+        for field, what in fresh.of_constructor(cls) if isinstance(event, Construct) else ():
+            yield _Put(event.call.at, cls, field, what, event.call, in_constructor=True)
 
 
 def _is_another_each_turn(update: Replace, around: tuple[Statement, ...]) -> bool:
@@ -306,7 +301,7 @@ def _returned(
     """What a function puts into a static field of an instance that it returns: all of it runs in each turn."""
     inner = symbol.declaration.inner_scope
     body = tuple(evaluator.calls.body_of(symbol) or ())
-    fresh = _Freshness(symbol.module, inner, body, evaluator)
+    fresh = Freshness(symbol.module, inner, body, evaluator)
     for value in symbol.declaration.return_values:
         if isinstance(value, Name):
             value = bound_once(body).get(value.id, value)
@@ -324,7 +319,7 @@ def _put_by(
     call: Call,
     symbol: FunctionSymbol,
     held: Callable[[str], Value],
-    fresh: _Freshness,
+    fresh: Freshness,
     evaluator: Evaluator,
     depth: int,
 ) -> _Put | None:
@@ -345,8 +340,11 @@ def _put_by(
     puts = _updated(call, symbol, held, evaluator) if cls is None else ((cls, *put) for put in given_by(call, cls))
     for owner, field, given in puts:
         what = fresh.of(given)
-        if what is not None and field.role is Role.STATIC:
+        if what is not None and is_held(field, owner, what):
             return _Put(given.at, owner, field, what)
+    if cls is not None:
+        for field, what in fresh.of_constructor(cls):
+            return _Put(call.at, cls, field, what, in_constructor=True)
     return None
 
 
@@ -372,123 +370,18 @@ def _updated(
             yield held.cls, field, argument.value
 
 
-class _Freshness:
-    """Tells which expressions make an object that equals no other one."""
-
-    def __init__(
-        self,
-        module: Module,
-        scope: str,
-        around: tuple[Statement, ...],
-        evaluator: Evaluator,
-        code: CodeRead | None = None,
-    ) -> None:
-        self._module = module
-        self._scope = scope
-        self._around = around
-        self._evaluator = evaluator
-        #: What was read of the body that is checked, if the expressions are of that.
-        self._code = code
-
-    def of(self, expr: Expr, depth: int = 0) -> str | None:
-        """What an expression makes, if that is new each time."""
-        match expr:
-            case Lambda():
-                return "a lambda"
-            case Call(func=Name(id="float"), args=(Argument(value=Constant(value=str(text))),)):
-                return _NAN if text.strip().lower().lstrip("+-") == "nan" else None
-            case Conditional(body=body, orelse=orelse):  # what is no number in some turns is a new nan in each of these
-                return _NAN if _NAN in (self.of(body, depth + 1), self.of(orelse, depth + 1)) else None
-            case Call(func=Name(id="str" | "repr" | "int" | "hash"), args=(argument,)):
-                return self.of(argument.value, depth + 1) and "a value"
-            case Attribute(value=held) | Subscript(value=held):
-                return "a value" if self.of(held, depth + 1) == "a value" else None
-            case Binary(op="+", left=left, right=right):  # "run-" + uuid4().hex
-                return "a value" if "a value" in (self.of(left, depth + 1), self.of(right, depth + 1)) else None
-            case Other(kind="JoinedStr"):
-                made = (part for part in parts(expr) if isinstance(part, (Call, Attribute)))
-                return "a value" if any(self.of(part, depth + 1) == "a value" for part in made) else None
-            case Call(func=func):
-                return self._called(func, depth)
-            case Name(id=name) if depth < _MAX_DEPTH:
-                return self._variable(name, depth)
-        return None
-
-    def named(self, factory: Expr) -> str | None:
-        """What a function that is given by its name makes, if that is new each time."""
-        name = self._name(factory)
-        return "a value" if name in NEVER_TWICE else self._made_by(factory, 0)
-
-    def _called(self, func: Expr, depth: int) -> str | None:
-        from jaxlint.rules.analyses.fields.hashing import lacks_equality
-
-        name = self._name(func)
-        if name in NEVER_TWICE:
-            return "a value"
-        if name == "functools.partial":
-            return "a partial"
-        transform = TRANSFORMS.get(name)
-        if transform is not None and not transform.runs:
-            return f"a new `{dotted(func)}(...)`"
-        model = self._evaluator.model
-        cls = model.class_of_symbol(model.resolver.resolve(func, self._module, self._scope))
-        if cls is not None and lacks_equality(cls):
-            return f"a new `{cls.name}`"
-        last = name.rpartition(".")[2]
-        if name.startswith("optax."):
-            return "an optimizer" if last in _OPTIMIZERS else None
-        return None if cls is not None or depth >= _MAX_DEPTH else self._made_by(func, depth)
-
-    def _made_by(self, func: Expr, depth: int) -> str | None:
-        """What a function of the project makes, which does nothing but return it."""
-        from jaxlint.rules.analyses.instances.methods_called import held_method, own_method
-
-        symbol: object = self._evaluator.model.resolver.resolve(func, self._module, self._scope)
-        if not isinstance(symbol, FunctionSymbol):
-            symbol = own_method(func, self._module, self._scope, self._evaluator)
-            if symbol is None and self._code is not None:
-                symbol = held_method(func, self._code, self._evaluator)
-        elif symbol.declaration.owner:
-            return None
-        if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators:
-            return None
-        function = symbol.declaration
-        values = function.return_values
-        if len(values) != 1 or function.is_async or function.is_generator:
-            return None
-        body = tuple(self._evaluator.calls.body_of(symbol) or ())
-        return _Freshness(symbol.module, function.inner_scope, body, self._evaluator).of(values[0], depth + 1)
-
-    def _variable(self, name: str, depth: int) -> str | None:
-        """What the loop around has given to a variable."""
-        found: list[str | None] = []
-        for statement in walk(self._around, nested=False):
-            if isinstance(statement, FunctionDefinition) and statement.name == name:
-                found.append("a function")
-            elif isinstance(statement, Assign) and any(dotted(t) == name for t in statement.targets):
-                found.append(self.of(statement.value, depth + 1))
-        return found[0] if found and None not in found else None
-
-    def _name(self, expr: Expr) -> str:
-        return self._evaluator.model.resolver.library_name(expr, self._module, self._scope)
-
-
-#: What makes a `GradientTransformation`, which is a tuple of new functions.
-_OPTIMIZERS = frozenset(
-    """adabelief adadelta adafactor adagrad adam adamax adamaxw adamw amsgrad chain clip clip_by_global_norm
-    exponential_decay fromage inject_hyperparams lamb lars lion masked multi_transform nadam nadamw noisy_sgd novograd
-    optimistic_gradient_descent radam rmsprop scale scale_by_adam sgd sm3 yogi linear_schedule cosine_decay_schedule
-    warmup_cosine_decay_schedule piecewise_constant_schedule constant_schedule""".split()
-)
-
-
 def _problem(put: _Put, confidence: Confidence | None) -> Problem:
     way_out = "make it once, before the loop"
+    kind = "static field" if put.field.role is Role.STATIC else "field"
+    turns = "in each turn of the loop"
+    if put.in_constructor:
+        turns = "of its own in each instance, and each turn of the loop makes one"
+        way_out = "make it once, outside of the class"
     return Problem(
         at=put.at,
         message=(
-            f"static field `{put.field.name}` of `{put.cls.name}` is given {put.what} in each turn of the loop: no two"
-            f" are equal, and every turn compiles again; {way_out}"
+            f"{kind} `{put.field.name}` of `{put.cls.name}` is given {put.what} {turns}: no two are equal, and every"
+            f" turn compiles again; {way_out}"
         ),
         reason=_REASON,
         help=way_out,
