@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -57,6 +57,8 @@ class _Put(msgspec.Struct, frozen=True):
     expr: Expr | None = None
     #: Whether the constructor makes it, whatever it is given.
     in_constructor: bool = False
+    #: The function that makes the instance, where a loop calls it.
+    by: str = ""
 
 
 class FreshStaticObject(BodyRule, ClassRule):
@@ -202,6 +204,8 @@ class FreshStaticObject(BodyRule, ClassRule):
                     loop = around[0] if around else None
                     fix = None if once is None else making_once(once, put.field.name, loop, code)
                     yield msgspec.structs.replace(problem, fix=fix)
+        for put in _at_each_call(code, compiled, evaluator) if compiled else ():
+            yield _problem(put, Confidence.LOW)  # a function that trains for long is worth its compilation
 
 
 def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Expr]]]:
@@ -245,6 +249,28 @@ def _puts(code: CodeRead, inside: dict[int, Call], fresh: Freshness, around: tup
                 yield _Put(argument.at, cls, field, what, event.call, expr=expr)
         for field, what in fresh.of_constructor(cls) if isinstance(event, Construct) else ():
             yield _Put(event.call.at, cls, field, what, event.call, in_constructor=True)
+
+
+def _at_each_call(code: CodeRead, compiled: Collection[PytreeClass], evaluator: Evaluator) -> Iterator[_Put]:
+    """What the constructors of instances, which a function makes and compiles for, put into fields at each call of it.
+
+    It is called in a loop, here or in a module that imports this one.
+    """
+    from jaxlint.rules.analyses.instances.callers_in_loops import callers_in_loops
+
+    function, module = code.function, code.place.module
+    made = [e for e in code.events if isinstance(e, Construct) and not e.in_loop and e.cls.cls in compiled]
+    if function is None or not made:
+        return
+    fresh = Freshness(module, code.scope, (), evaluator, code)
+    puts = [
+        _Put(event.call.at, event.cls.cls, field, what, in_constructor=True, by=function.name)
+        for event in made
+        for field, what in fresh.of_constructor(event.cls.cls)
+    ]
+    homes = (module, *evaluator.model.importers(module)) if puts else ()
+    if any(next(callers_in_loops(function, home, module, evaluator), None) is not None for home in homes):
+        yield from puts
 
 
 def _is_another_each_turn(update: Replace, around: tuple[Statement, ...]) -> bool:
@@ -376,12 +402,13 @@ def _problem(put: _Put, confidence: Confidence | None) -> Problem:
     turns = "in each turn of the loop"
     if put.in_constructor:
         turns = "of its own in each instance, and each turn of the loop makes one"
+        turns = turns if not put.by else f"of its own in each instance, and `{put.by}`, which a loop calls, makes one"
         way_out = "make it once, outside of the class"
     return Problem(
         at=put.at,
         message=(
             f"{kind} `{put.field.name}` of `{put.cls.name}` is given {put.what} {turns}: no two are equal, and every"
-            f" turn compiles again; {way_out}"
+            f" {'call' if put.by else 'turn'} compiles again; {way_out}"
         ),
         reason=_REASON,
         help=way_out,
