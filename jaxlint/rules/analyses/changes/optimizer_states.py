@@ -13,9 +13,10 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
+from jaxlint.rules.analyses.changes.purposes import applies_updates
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.makers import makers
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name, same
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, same
 from jaxlint.syntax.names_read import reads
 from jaxlint.syntax.statements import Assign, Statement, target_names
 
@@ -92,15 +93,11 @@ def _takes_step(given: Iterable[Expr], code: CodeRead) -> bool:
     stepped = {
         name
         for s in code.statements
-        if isinstance(s, Assign) and _applies(s.value)
+        if isinstance(s, Assign) and applies_updates(s.value)
         for target in s.targets
         for name in target_names(target)
     }
-    return any(_applies(value) or (isinstance(value, Name) and value.id in stepped) for value in given)
-
-
-def _applies(expr: Expr) -> bool:
-    return isinstance(expr, Call) and last_name(expr.func) == "apply_updates"
+    return any(applies_updates(value) or (isinstance(value, Name) and value.id in stepped) for value in given)
 
 
 def _update(statement: Statement) -> tuple[Expr, Attribute, Name] | None:

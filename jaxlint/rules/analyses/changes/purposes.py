@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 import msgspec
 
@@ -15,11 +16,13 @@ from jaxlint.syntax.expressions import (
     Comprehension,
     Constant,
     Expr,
+    Lambda,
     Name,
     Unary,
     children,
     is_given,
     is_number,
+    last_name,
 )
 from jaxlint.syntax.statements import (
     Assign,
@@ -82,7 +85,7 @@ def purpose_of(statement: Statement | None, slot: Slot, on_self: bool, made: set
         case Assign(value=value):
             updates = any(slot_of(part) == slot for part in parts(value))
             given, place = next(_added_to(value, slot), (value, slot)) if updates else (value, slot)
-            adds = updates and isinstance(given, Binary) and given.op in ("+", "-")
+            adds = updates and _adds(given, place)
             adds = adds or (isinstance(value, Call) and is_given(slot.root, value))
             part = place.path[len(slot.path) :]
             return Purpose(updates, updates and (on_self or _counts(given, place)), _mentions(value, made), adds, part)
@@ -125,6 +128,22 @@ def _counts(value: Expr, slot: Slot) -> bool:
         return False
     pairs = ((value.left, value.right), (value.right, value.left))
     return any(slot_of(one) == slot and is_number(other) for one, other in pairs)
+
+
+def _adds(value: Expr, slot: Slot) -> bool:
+    """Whether a value that is made of the old one is that with something added: as a whole, or leaf by leaf."""
+    match value:
+        case Binary(op=op):
+            return op in ("+", "-")
+        case Call(positional=(Lambda(params=params, body=Binary(op="+" | "-") as body), *mapped)):
+            own = {name for name, given in zip(params, mapped, strict=False) if slot_of(given) == slot}
+            return any(isinstance(part, Name) and part.id in own for part in parts(body))
+    return applies_updates(value) and any(slot_of(argument.value) == slot for argument in value.args[:1])
+
+
+def applies_updates(value: Expr) -> TypeGuard[Call]:
+    """Whether a value is what optax makes of parameters and the updates of an optimizer."""
+    return isinstance(value, Call) and last_name(value.func) == "apply_updates"
 
 
 def _added_to(value: Expr, slot: Slot) -> Iterator[tuple[Expr, Slot]]:
