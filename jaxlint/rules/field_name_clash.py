@@ -78,7 +78,8 @@ class FieldNameClash(ClassRule):
 
     ## When not to use it
 
-    A property with a setter may take what the constructor assigns, and is left alone. So is a `replace` that only
+    A property with a setter may take what the constructor assigns, and is left alone. So is a property of a base class
+    where the class has slots, which stand before it. So is a `replace` that only
     calls `dataclasses.replace` or the constructor, and one without a body, which is there for the type checker. A
     method under the name of a field that holds functions is reported with low confidence. Fields called `keys`,
     `values`, `items` or `get` hide methods of the mapping that a chex dataclass is; few use it as one, and they are not
@@ -156,6 +157,8 @@ def _inherited_method(cls: PytreeClass, field: Field) -> Iterator[Problem]:
     """A field without a default, where a base class has a property of its name."""
     if not cls.bases_known or not cls.generated_init or not field.init:
         return
+    if any(registration.option("slots", False) is not False for registration in cls.made_by):
+        return  # the slot of the field stands before the property
     for base in cls.mro:
         declaration = base.symbol.declaration
         bound = {a.name for a in declaration.assignments} | {f.name for f in declaration.fields if f.value is not None}

@@ -91,7 +91,8 @@ class SelectOnState(NodeRule):
 
     ## When not to use it
 
-    There is no reason to turn it off: the call cannot work. Classes with `__jax_array__` are left alone.
+    There is no reason to turn it off: the call cannot work. Classes with `__jax_array__` are left alone, and so are
+    functions with a decorator that is not known: `quax.quaxify` has `jnp.where` choose between what it likes.
 
     ## References
 
@@ -114,6 +115,9 @@ class SelectOnState(NodeRule):
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the calls in a body that take arrays."""
         code = function.code
+        around = (f for f in (code.function, *code.place.functions) if f is not None)
+        if any(evaluator.calls.transformed.is_wrapped(f, code.place.module) for f in around):
+            return  # a decorator that is not known may put other functions in the place of those of JAX
         working = code.contents.expected_to_work
         calls = [part for part in working if isinstance(part, Call) and last_name(part.func) in _LAST_NAMES]
         instances = LocalInstances.of(code, evaluator)

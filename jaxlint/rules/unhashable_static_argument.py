@@ -14,6 +14,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross, Event
 from jaxlint.infer.known.promises import made_by_defaults
 from jaxlint.infer.known.values import Container, Instance, UnknownValue, Value, plain
+from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
@@ -102,8 +103,8 @@ class UnhashableStaticArgument(EventRule, BodyRule):
     ## Frameworks
 
     All. `static_argnums` and `static_argnames` of `jax.jit`, `static_broadcasted_argnums` of `jax.pmap`, and parameters
-    that `jdc.jit` holds static by their annotation. A state of any framework is unhashable as soon as one of its
-    leaves is an array.
+    that `jdc.jit` holds static by their annotation; not those of `jax.checkpoint`, which asks for no hash. A state of
+    any framework is unhashable as soon as one of its leaves is an array.
 
     ## Fix safety
 
@@ -138,7 +139,7 @@ class UnhashableStaticArgument(EventRule, BodyRule):
         """Look at one argument of a transformed function."""
         assert isinstance(event, Cross)
         function = event.function
-        if event.static is not True or (function is not None and event.parameter == function.self_name):
+        if not _is_hashed(event) or (function is not None and event.parameter == function.self_name):
             return
         why = unhashable(event.value, evaluator, event.made)
         if why is None or _is_only_hoped(event):
@@ -150,7 +151,7 @@ class UnhashableStaticArgument(EventRule, BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what the records are made of that are passed, or of which a field is passed."""
         for event in code.events:
-            if isinstance(event, Cross) and event.static is True and event.made is None:
+            if isinstance(event, Cross) and _is_hashed(event) and event.made is None:
                 if isinstance(plain(event.value), Instance) and unhashable(event.value, evaluator) is None:
                     made = _as_made(event, code, evaluator)
                     if made is not None:
@@ -160,7 +161,7 @@ class UnhashableStaticArgument(EventRule, BodyRule):
                     why = _as_passed(event, code, evaluator)
                     if why is not None:
                         yield _problem(event, why, evaluator)
-            if isinstance(event, Cross) and event.static is True and _is_declared(event):
+            if isinstance(event, Cross) and _is_hashed(event) and _is_declared(event):
                 given = argument_at(event.at, code.body)
                 read = None if given is None else given[1]
                 if given is None or not isinstance(read, Attribute):
@@ -170,6 +171,12 @@ class UnhashableStaticArgument(EventRule, BodyRule):
                 kind = None if cls is None or field is None else _held_kind(field, cls, evaluator)
                 if kind is not None:
                     yield _problem(event, unhashable_kind(kind), evaluator)
+
+
+def _is_hashed(event: Cross) -> bool:
+    """Whether an argument is static where the hash is asked for; `jax.checkpoint` closes over what is static."""
+    holding = (applied for applied in event.applied if applied.static_argnums or applied.static_argnames)
+    return event.static is True and any(applied.transform.kind is not Kind.CHECKPOINT for applied in holding)
 
 
 def _as_made(event: Cross, code: CodeRead, evaluator: Evaluator) -> tuple[Unhashable, Proposal | None] | None:

@@ -129,6 +129,8 @@ class HigherOrder:
         target = self.target(func)
         applied = self._applied(transform, call, (*call.args[:index], *call.args[index + 1 :]), target, env)
         self._note(applied, call.at, target, func)
+        if transform.kind is Kind.KERNEL:
+            return UNKNOWN  # what is called gives the kernel references to its arguments, and to what it writes
         return _with_applied(func, applied)
 
     def _applied(
@@ -209,22 +211,24 @@ class HigherOrder:
         place = self.notes.active
         if place is None:
             return
+        function, module = target.function, target.module
         outermost = target.applied[0]  # what is inside of it donates nothing
-        donated = parameter in outermost.donated_parameters(target.function)
+        donated = parameter in outermost.donated_parameters(function)
+        if donated and self.transformed.is_wrapped(function, module):
+            donated = False  # a decorator that is not known may take other parameters, or hand others on
         is_unknown = isinstance(value, UnknownValue) and not donated
         if is_unknown and not any(a.static_argnums or a.static_argnames for a in target.applied):
             return
         static: bool | None = False
         for applied in target.applied:
-            names = applied.static_parameters(target.function)
+            names = applied.static_parameters(function)
             if names is None:
                 static = static or None
             elif parameter is not None:
                 static = static or parameter in names
             elif index is not None:  # one of `*args`
                 static = static or index - applied.bound in (applied.static_argnums or ())
-        function, module = target.function, target.module
-        if static and not self.transformed.is_reached_directly(function, module, target.applied):
+        if static and self.transformed.is_wrapped(function, module):
             static = None
         if is_unknown and static is not True:
             return

@@ -74,19 +74,6 @@ class TransformedFunctions:
                 return True
         return False
 
-    def is_reached_directly(self, function: Function, module: Module, applied: tuple[Applied, ...]) -> bool:
-        """Whether the outermost of the transformations gets the arguments of a call as they are written.
-
-        A decorator above it that is not known may convert them.
-        """
-        if not applied or not applied[0].is_decorator:
-            return True
-        for decorator in function.decorators:
-            callee = self.model.callees.of_decorator(decorator, module, function.scope)
-            if callee is None or callee.name not in WRAPPERS:
-                return callee is not None and callee.name in TRANSFORMS
-        return False
-
     def applied_to(
         self, function: Function, module: Module, applied: Applied, bound: int = 0, given: frozenset[str] = frozenset()
     ) -> Applied:
