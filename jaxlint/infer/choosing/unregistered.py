@@ -67,8 +67,9 @@ def _is_neutral(cls: PytreeClass, model: PytreeModel) -> bool:
         if isinstance(symbol, ValueSymbol) and not isinstance(symbol.assignment.value, (Name, Attribute, Call)):
             return False
     own = (unit for unit in cls.module.outline.units if unit.first <= declaration.at.row <= unit.last)
-    if any(not unit.calls.isdisjoint(REGISTERING) for unit in own):
-        return False  # `State.register()`
+    called = frozenset().union(*(unit.calls for unit in own))
+    if not called.isdisjoint(REGISTERING) or (declaration.scope and any("register" in name for name in called)):
+        return False  # `State.register()`, or `register_hitype(State, …)` in the function that declares the class
     visible = {one.symbol for one in cls.parents}
     for base in declaration.bases:
         head = base.value.value if isinstance(base.value, Subscript) else base.value
