@@ -69,5 +69,6 @@ def made_class(given: Placed, evaluator: Evaluator) -> PytreeClass | None:
 
 
 def is_pytree(cls: PytreeClass) -> bool:
-    """Whether neither an nnx class nor a base of it has `pytree=False`."""
-    return all(c.option("pytree", True) is True for c in cls.mro)
+    """Whether neither an nnx class nor a base of it has `pytree=False`, or decides that for its subclasses."""
+    deciding = ("__init_subclass__" in c.symbol.declaration.methods for c in cls.mro[1:])
+    return all(c.option("pytree", True) is True for c in cls.mro) and not any(deciding)

@@ -54,9 +54,11 @@ _HARMLESS = (
     | OF_TRAITS
     | frozenset(
         """type id len isinstance issubclass hasattr structure tree_structure eval_shape iscomplexobj
-    ShapeDtypeStruct typeof tree_flatten flatten leaves tree_leaves clear_caches""".split()
+    ShapeDtypeStruct typeof tree_flatten flatten leaves tree_leaves clear_caches lower""".split()
     )
 )
+#: What functions are called that ask whether something is deleted: `assertDeleted`, `check_not_deleted`.
+_ABOUT_DELETION = "deleted"
 _MAPS = frozenset({"map", "tree_map"})
 #: How many methods that call each other are followed.
 _MAX_METHODS = 3
@@ -85,6 +87,8 @@ class DeletedReads:
             case Compare(ops=ops) if not {"is", "is not"}.isdisjoint(ops):
                 return None
             case Call(func=func) if last_name(func) in _HARMLESS or _looks_at_metadata(expr):
+                return None
+            case Call(func=func) if _ABOUT_DELETION in last_name(func).lower():
                 return None
             case Call(func=Attribute(value=held, attr=called)) if dotted(held) == self._path:
                 given = self._first(argument.value for argument in expr.args)

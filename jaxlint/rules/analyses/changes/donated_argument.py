@@ -7,13 +7,28 @@ from collections.abc import Iterator
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Cross
 from jaxlint.infer.known.values import Container, Instance, Value, as_instance, plain
+from jaxlint.libraries.arrays import ARRAY_REDUCTIONS, JOINING
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Name, dotted, last_name, root
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    dotted,
+    last_name,
+    root,
+)
 from jaxlint.syntax.statements import Assign, Body, bound_once, looked_up, target_names, walk
 
 #: Functions that give a copy of a tree of the same shapes.
 _COPYING = frozenset("replace _replace tree_at map tree_map apply_updates update apply_gradients".split())
+#: Functions of arrays whose result has another shape than what they are given.
+_RESHAPING = ARRAY_REDUCTIONS | {name.rpartition(".")[2] for name in JOINING}
 _CARRYING = frozenset({"fori_loop", "while_loop"})
 
 
@@ -115,8 +130,17 @@ def updates(expr: Expr, parameter: str) -> bool:
                 return isinstance(carry, Name) and carry.id == parameter
             if last_name(func) not in _COPYING:
                 return False
+            if _changes_shapes(expr):
+                return False
             start = root(func)
             if isinstance(start, Name) and start.id == parameter and isinstance(func, Attribute):
                 return True
             return any(isinstance(a, Name) and a.id == parameter for a in expr.positional)
     return False
+
+
+def _changes_shapes(call: Call) -> bool:
+    """Whether what is mapped over the leaves of trees gives leaves of other shapes, as joining and summing does."""
+    mapped = call.positional[0] if call.positional else None
+    made = mapped.body if isinstance(mapped, Lambda) else None
+    return isinstance(made, Subscript) or (isinstance(made, Call) and last_name(made.func) in _RESHAPING)
