@@ -145,7 +145,7 @@ class ModuleReader:
         self.checked = module
         self._definitions.clear()
         self.call_sites.start()
-        self.calls.transformed.start()
+        self.calls.transformed.start(module)
         self.traced.start()
         self.calls.named_classes.start()
 

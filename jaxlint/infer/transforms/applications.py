@@ -70,6 +70,13 @@ class Applications:
         found = [a for other in modules for a in self.in_module(other) if a.function.key == key]
         return tuple(replace(a.applied, at=function.at) for a in found)
 
+    def at_home(self, function: Function, module: Module) -> tuple[Applied, ...]:
+        """What the calls in `module` apply to a function of it; as the place serves the function itself."""
+        if not module.outline.applying:
+            return ()
+        key = (module.path, function.qualname)
+        return tuple(replace(a.applied, at=function.at) for a in self.in_module(module) if a.function.key == key)
+
     def is_called_in_vain(self, applied: Applied, function: Function, module: Module) -> bool:
         """Whether what a transformation makes of a function is called at once, with too little."""
         at = place_of(applied.at)

@@ -25,7 +25,8 @@ class TransformedFunctions:
     """What is known of the functions of the project.
 
     Decorators, and what other modules do to a function, are read from outlines. What a call does to a function of the
-    same module (`step = jax.jit(step)`) is noted while that is read, and forgotten when the next one begins.
+    same module (`step = jax.jit(step)`) is noted while that is read, and forgotten when the next one begins; who asks
+    for a function of another module is told by the outline of that.
     """
 
     def __init__(self, model: PytreeModel) -> None:
@@ -34,10 +35,13 @@ class TransformedFunctions:
         self._decorating: dict[tuple[str, str], tuple[Applied, ...]] = {}
         #: What is applied to functions, by path and qualified name.
         self._noted: dict[tuple[str, str], dict[Applied, None]] = {}
+        #: The module that is being read, whose calls are noted.
+        self._reading: Module | None = None
 
-    def start(self) -> None:
-        """Forget the calls that were read before."""
+    def start(self, module: Module) -> None:
+        """Forget the calls that were read before; those of a module are read next."""
         self._noted = {}
+        self._reading = module
 
     def note(self, function: Function, module: Module, applied: Iterable[Applied]) -> None:
         """Note what a call does to a function of the module being read."""
@@ -48,7 +52,9 @@ class TransformedFunctions:
         noted = self._noted.get((module.path, function.qualname), ())
         if noted:
             noted = {a: None for a in noted if not self.applications.is_called_in_vain(a, function, module)}
-        return (*self.decorating(function, module), *noted, *self.applications.elsewhere(function, module))
+        is_read = self._reading is None or module is self._reading
+        own = () if is_read else self.applications.at_home(function, module)
+        return (*self.decorating(function, module), *noted, *own, *self.applications.elsewhere(function, module))
 
     def decorating(self, function: Function, module: Module) -> tuple[Applied, ...]:
         """What the decorators of a function apply, from the outermost."""
