@@ -145,7 +145,7 @@ class StaticArrayField(ClassRule, EventRule):
             cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
             if event.how not in ("assign", "setattr", "unpack") or refuses_assignment(event):
                 return
-        if _compares_itself(cls):
+        if _compares_itself(cls) or cls.symbol.declaration.expects_error:
             return
         for value in values:
             field = cls.field(value.name)
@@ -222,6 +222,8 @@ def _traced(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
     if traced_by(event) is None:
         return
     for cls in instances_in(event.value):
+        if cls.symbol.declaration.expects_error:
+            continue
         if evaluator.traced.declared.get(cls.symbol.key) is None and not _is_made_to_cross(cls, evaluator):
             for field in cls.static_fields:
                 is_here = field.owner.module is event.place.module

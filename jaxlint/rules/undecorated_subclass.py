@@ -182,6 +182,8 @@ class UndecoratedSubclass(ClassRule):
 
 def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is_used: bool) -> Confidence:
     """High or medium if instances meet a transformation, are made for that, or if the others like it are registered."""
+    if not is_used and _is_local(cls):
+        return Confidence.LOW  # only its function can make one
     fails_anyway = cls.framework.refuses_undecorated
     flattens = not _FLATTENING.isdisjoint(cls.symbol.declaration.methods)
     is_for_jax = flattens or is_seen_to_cross(cls, evaluator)
@@ -199,6 +201,11 @@ def _confidence(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator, *, is
     ):
         return Confidence.LOW
     return Confidence.HIGH if is_used and is_meant else Confidence.MEDIUM
+
+
+def _is_local(cls: PytreeClass) -> bool:
+    scope = cls.module.outline.scopes.get(cls.symbol.declaration.scope)
+    return scope is not None and scope.kind == "function"
 
 
 def _is_for_others(cls: PytreeClass) -> bool:

@@ -227,7 +227,8 @@ class Class(msgspec.Struct, array_like=True, gc=False):
     methods: dict[str, list[str]]
     at: Span
     name_at: Span
-    #: Whether it is declared where an error is expected (`with pytest.raises(...)`), or for type checkers only.
+    #: Whether it is declared where an error is expected (`with pytest.raises(...)`), in a function that names it there
+    #: later, or for type checkers only.
     expects_error: bool = False
     #: Whether the body holds statements (if, for, try, with, exec …) that may declare more than is seen.
     conditional_body: bool = False

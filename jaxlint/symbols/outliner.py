@@ -187,9 +187,21 @@ class OutlineBuilder(Scanner):
             self._scan(item.context_expr)
             if item.optional_vars is not None:
                 self._target(item.optional_vars, None, None, scope)
-        outer, self.expecting_error = self.expecting_error, self.expecting_error or expects_error(node.items)
+        outer, expecting = self.expecting_error, expects_error(node.items)
+        self.expecting_error = outer or expecting
         self._body(node.body, scope)
         self.expecting_error = outer
+        if expecting and scope.kind == "function":
+            self._meant_to_fail(node.body, scope)
+
+    def _meant_to_fail(self, body: list[ast.stmt], scope: Scope) -> None:
+        """Note the classes of a function that it declares for what it expects to fail."""
+        names = {part.id for statement in body for part in ast.walk(statement) if isinstance(part, ast.Name)}
+        for name in names & scope.bindings.keys():
+            for binding in scope.bindings[name]:
+                declared = self.classes.get(binding.qualname) if isinstance(binding, Definition) else None
+                if declared is not None:
+                    declared.expects_error = True
 
     def _for(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
         self._scan(node.iter)
