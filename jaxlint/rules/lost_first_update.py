@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -10,23 +10,23 @@ from jaxlint.cst.changes import Change, InsertLine, Proposal, Rewrite
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import CodeRead, Replace, Update, rests_on_annotation
+from jaxlint.infer.evaluating.events import Beside, CodeRead, Replace, Update, rests_on_annotation
 from jaxlint.infer.known.values import Instance
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.updating import BY_GRADIENTS
 from jaxlint.rules.analyses.bodies.touched import Variables
+from jaxlint.rules.analyses.changes.looped_updates import adds_up, copy_beside, sets_something_else
 from jaxlint.rules.analyses.changes.made_of import made_of
-from jaxlint.rules.analyses.changes.updates import array_copy, fields_set, goes_on_from, is_copy
+from jaxlint.rules.analyses.changes.unused_copies import measures
+from jaxlint.rules.analyses.changes.updates import array_copy, fields_set, goes_on_from, index_updated, is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
     Constant,
-    DictDisplay,
     Expr,
     Name,
-    Subscript,
     dotted,
     is_everything,
     same,
@@ -83,7 +83,7 @@ class LostFirstUpdate(BodyRule):
 
     Finds two updates that start from the same original, of which the first is never used: its variable is given the
     second one (or what arithmetic or a map over the leaves makes of the original), or is never read at all; also an
-    update in a loop that starts from the original in each turn, and sets something else each time.
+    update in a loop that starts from the original in each turn, and sets something else or goes on from it each time.
 
     ## Why is this bad?
 
@@ -139,7 +139,8 @@ class LostFirstUpdate(BodyRule):
 
     ## When not to use it
 
-    In a loop nothing is reported if all turns set the same. Two updates must stand in one block, with nothing in
+    In a loop nothing is reported if all turns set the same, and where steps are tried or timed: a copy that the loop
+    itself reads is left alone. What only goes on from the original has medium confidence. Two updates must stand in one block, with nothing in
     between that reads the first or changes the original. Nothing is reported if the second one sets all that the
     first one sets. A variable named `_first` is meant to be unused.
 
@@ -159,7 +160,8 @@ class LostFirstUpdate(BodyRule):
         """Look for pairs of updates in the blocks of one body."""
         updates = {id(e.at): e for e in code.events if isinstance(e, Update) and dotted(e.base or _NOTHING) is not None}
         kept = [_made(s, updates) for s in code.statements] if updates else []
-        if not any(one is not None and one.name not in (None, one.root) for one in kept):
+        is_beside = any(isinstance(e, Beside) for e in code.events)
+        if not is_beside and not any(one is not None and one.name not in (None, one.root) for one in kept):
             return
         in_loop = code.function is not None and any(isinstance(s, For) for s in code.statements)
         variables = Variables(code.body)
@@ -216,25 +218,39 @@ def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
     return None if base is None else _Made(update, base, name)
 
 
+def _made_beside(statement: Statement, beside: Mapping[int, Update]) -> _Made | None:
+    """The update that a statement keeps in one of several variables."""
+    found = copy_beside(statement, beside)
+    base = None if found is None or found[1].base is None else dotted(found[1].base)
+    return None if found is None or base is None else _Made(found[1], base, found[0])
+
+
 def _in_loops(
     code: CodeRead, evaluator: Evaluator, updates: dict[int, Update], outer: frozenset[str], variables: Variables
 ) -> Iterator[Problem]:
-    """Look for updates that start from the same original in each turn of a loop, and set something else each time."""
+    """Look for updates that start from the same original in each turn, and set something else or go on from it."""
+    beside = {id(e.at): e.update for e in code.events if isinstance(e, Beside)}
+    is_measured = measures(code, evaluator)
     for loop in code.statements:
         if not isinstance(loop, For) or any(isinstance(s, Jump) for s in walk(loop.body)):
             continue
         bound = assigned_names((loop,))
         for statement in loop.body:
-            made = None if isinstance(statement, Return) else _made(statement, updates)
+            made = _made(statement, updates) or _made_beside(statement, beside)
             if made is None or made.name is None or made.root in bound or made.name in outer:
                 continue
             pair = _Pair(made, code, evaluator, loop.body, (), (), updates, variables, {})
             others = tuple(s for s in loop.body if s is not statement)
-            if not is_copy(made.update) or not _differs(made.update, bound) or any(map(pair.changes_original, others)):
+            if not is_copy(made.update) or any(map(pair.changes_original, others)):
+                continue
+            is_lost = sets_something_else(made.update, bound)
+            if not is_lost and (is_measured or not adds_up(made.update, bound, evaluator)):
                 continue
             is_read = made.name in variables.read and made.name not in names_read((loop,))
             if is_read and made.name not in variables.captured:
-                yield msgspec.structs.replace(_problem(made, made), fix=_from_turn_to_turn(made, loop, code))
+                problem, fix = _problem(made, made), _from_turn_to_turn(made, loop, code)
+                confidence = problem.confidence if is_lost else Confidence.MEDIUM
+                yield msgspec.structs.replace(problem, confidence=confidence, fix=fix)
 
 
 @proposing
@@ -249,18 +265,6 @@ def _from_turn_to_turn(made: _Made, loop: For, code: CodeRead) -> Proposal | Non
     if not given or dotted(given[-1]) != made.base:
         changes = (InsertLine(loop.iterable.at, f"{name} = {made.base}"), *changes)
     return Proposal(f"Start from `{name}`", Applicability.UNSAFE, changes)
-
-
-def _differs(update: Update, bound: frozenset[str]) -> bool:
-    """Whether what an update sets depends on variables that a loop binds."""
-    if update.function.startswith("at."):
-        setting: Sequence[Expr | None] = (_index(update),)
-    elif update.function == "equinox.tree_at":
-        setting = update.call.positional[:1]
-    else:
-        given = (a.value for a in update.call.args if a.star == "**")
-        setting = [key for value in given if isinstance(value, DictDisplay) for key in value.keys]
-    return any(next(names_in(e, name), None) is not None for e in setting if e is not None for name in bound)
 
 
 class _Pair(msgspec.Struct, frozen=True):
@@ -360,7 +364,7 @@ class _Pair(msgspec.Struct, frozen=True):
         if not (is_copy(first) and is_copy(second)) or same(second.call, first.call):
             return True
         if second.function.startswith("at."):
-            index, before = _index(second), _index(first)
+            index, before = index_updated(second), index_updated(first)
             return second.function == "at.set" and (same(index, before) or is_everything(index))
         done, earlier = (fields_set(one, by, self.evaluator) for one, by in ((second, ()), (first, BY_GRADIENTS)))
         if done is None or earlier is None:
@@ -433,13 +437,6 @@ class _Pair(msgspec.Struct, frozen=True):
 def _function(update: Update) -> FunctionSymbol | None:
     """The function of the user's that makes the copy."""
     return update.by if isinstance(update, Replace) else None
-
-
-def _index(update: Update) -> Expr:
-    """The index of `x.at[index].set(v)`."""
-    func = update.call.func
-    assert isinstance(func, Attribute) and isinstance(func.value, Subscript)
-    return func.value.index
 
 
 # -- what may change the original ------------------------------------------------------------------

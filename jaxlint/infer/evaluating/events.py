@@ -193,6 +193,12 @@ class Replace(Update, frozen=True):
         return any(field is not None and field.role is Role.STATIC for field in fields)
 
 
+class Beside(Event, frozen=True):
+    """A call returns a copy with changes beside something else."""
+
+    update: Replace
+
+
 class Discard(Event, frozen=True):
     """The result of an update is thrown away."""
 

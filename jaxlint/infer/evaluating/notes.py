@@ -13,6 +13,7 @@ from jaxlint.infer.evaluating.closures import FunctionReader, Point
 from jaxlint.infer.evaluating.events import (
     AssignAttribute,
     AssignItem,
+    Beside,
     CallMethod,
     CodeRead,
     Construct,
@@ -61,6 +62,7 @@ _RAISED: dict[type[Event], frozenset[str]] = {
     MutateField: ANY_ERROR,
     Update: ANY_ERROR | {"TypeError", "ValueError"},
     Replace: ANY_ERROR | {"TypeError", "ValueError"},
+    Beside: frozenset({TRIED}),
     Discard: frozenset({TRIED}),
     Construct: ANY_ERROR | {"TypeError", "ValueError"},
     CallMethod: ANY_ERROR | {"AttributeError", "TypeError"},
@@ -281,6 +283,7 @@ class Notes:
         )
         if beside:
             self.unnoted = replace(made, beside=True)  # what the call returns is no copy
+            self.add(Beside(call.at, place, self.unnoted))
             return
         self.add(made)
         if rebinds and base is not None:

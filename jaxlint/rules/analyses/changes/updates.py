@@ -31,6 +31,7 @@ from jaxlint.syntax.expressions import (
     Expr,
     Lambda,
     Name,
+    Subscript,
     dotted,
     last_name,
 )
@@ -172,6 +173,13 @@ def fields_set(
         isinstance(update.receiver, Instance) and function == update.receiver.cls.framework.replace_method
     )
     return (given_names or None) if is_replace else _set_by_own_function(update)
+
+
+def index_updated(update: Update) -> Expr:
+    """The index of `x.at[index].set(v)`."""
+    func = update.call.func
+    assert isinstance(func, Attribute) and isinstance(func.value, Subscript)
+    return func.value.index
 
 
 def _set_by_own_function(update: Update) -> frozenset[str] | None:
