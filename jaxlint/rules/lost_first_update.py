@@ -140,9 +140,9 @@ class LostFirstUpdate(BodyRule):
     ## When not to use it
 
     In a loop nothing is reported if all turns set the same, and where steps are tried or timed: a copy that the loop
-    itself reads is left alone. What only goes on from the original has medium confidence. Two updates must stand in one block, with nothing in
-    between that reads the first or changes the original. Nothing is reported if the second one sets all that the
-    first one sets. A variable named `_first` is meant to be unused.
+    itself reads is left alone. What only goes on from the original has medium confidence. Two updates must stand in
+    one block, with nothing in between that reads the first or changes the original. Nothing is reported if the second
+    one sets all that the first one sets. A variable named `_first` is meant to be unused.
 
     ## References
 
