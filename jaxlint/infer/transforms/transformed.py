@@ -35,13 +35,13 @@ class TransformedFunctions:
         self._decorating: dict[tuple[str, str], tuple[Applied, ...]] = {}
         #: What is applied to functions, by path and qualified name.
         self._noted: dict[tuple[str, str], dict[Applied, None]] = {}
-        #: The module that is being read, whose calls are noted.
-        self._reading: Module | None = None
+        #: The path of the module that is being read, whose calls are noted.
+        self._reading = ""
 
     def start(self, module: Module) -> None:
         """Forget the calls that were read before; those of a module are read next."""
         self._noted = {}
-        self._reading = module
+        self._reading = module.path
 
     def note(self, function: Function, module: Module, applied: Iterable[Applied]) -> None:
         """Note what a call does to a function of the module being read."""
@@ -52,7 +52,7 @@ class TransformedFunctions:
         noted = self._noted.get((module.path, function.qualname), ())
         if noted:
             noted = {a: None for a in noted if not self.applications.is_called_in_vain(a, function, module)}
-        is_read = self._reading is None or module is self._reading
+        is_read = self._reading in ("", module.path)
         own = () if is_read else self.applications.at_home(function, module)
         return (*self.decorating(function, module), *noted, *own, *self.applications.elsewhere(function, module))
 
