@@ -158,7 +158,7 @@ class ReturnedOldState(BodyRule):
         used = _used_names(code.body, reader, code, evaluator)
         once = bound_once(code.body)
         turning = {id(s) for loop in walk(code.body) if isinstance(loop, (For, While)) for s in walk(loop.body)}
-        for statement, following in _sequences(code.body, ()):
+        for statement, following, behind in _sequences(code.body, ()):
             made = copies.get(id(statement))
             if made is None or made.name in outer or made.name.startswith("_"):
                 continue
@@ -167,7 +167,7 @@ class ReturnedOldState(BodyRule):
             if is_used and later is following and made.name not in once:
                 # another branch may read a variable of the name
                 is_used = made.name in _used_names(later, reader, code, evaluator)
-            if is_used and not _keeps_part(made, code, following):
+            if is_used and (is_bound_in(made.original, behind) or not _keeps_part(made, code, following)):
                 continue
             if is_bound_in(made.original, following):
                 continue
@@ -312,7 +312,7 @@ class _Reader:
 
 def _of_tuples(reader: _Reader, code: CodeRead, function: str) -> Iterator[Problem]:
     """The updates of a part of a tuple which nothing reads, where the tuple is returned as it was."""
-    for statement, following in _sequences(code.body, ()) if reader.wholes else ():
+    for statement, following, _ in _sequences(code.body, ()) if reader.wholes else ():
         made = reader.rebound(statement)
         if made is None or not any(s is statement for s in code.body) or made.name in names_read(following):
             continue
@@ -358,14 +358,22 @@ def _only_looks(statement: Statement, code: CodeRead, evaluator: Evaluator) -> b
     return name in ("builtins.print", "jax.debug.print") or name.startswith("chex.assert_")
 
 
-def _sequences(body: Body, after: tuple[Statement, ...]) -> Iterator[tuple[Statement, tuple[Statement, ...]]]:
-    """The statements of a body, each with those that run after it in the blocks around it."""
+def _sequences(
+    body: Body, after: tuple[Statement, ...], behind: tuple[Statement, ...] = ()
+) -> Iterator[tuple[Statement, tuple[Statement, ...], tuple[Statement, ...]]]:
+    """The statements of a body, each with those that run after it in the blocks around it, and with what stands behind.
+
+    What stands behind a block that ends the function runs in its other turns: when a branch is not taken.
+    """
     for index, statement in enumerate(body):
         following = (*body[index + 1 :], *after)
-        yield statement, following
+        yield statement, following, behind
         if not isinstance(statement, (FunctionDefinition, ClassDefinition, Try)):
             for block in blocks(statement):
-                yield from _sequences(block, () if _ends(block) else following)
+                if _ends(block):
+                    yield from _sequences(block, (), (*following, *behind))
+                else:
+                    yield from _sequences(block, following, behind)
 
 
 def _ends(block: Body) -> bool:

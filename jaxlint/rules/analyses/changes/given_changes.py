@@ -16,8 +16,8 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.changes.purposes import Purpose, is_cache, made_from, purpose_of, removes
 from jaxlint.rules.analyses.instances.callees import Callee, callee_of
 from jaxlint.symbols.outline import names_by_position
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name
-from jaxlint.syntax.statements import Body
+from jaxlint.syntax.expressions import Attribute, Call, Compare, Expr, Name
+from jaxlint.syntax.statements import Body, Do, Statement
 
 #: Through how many functions a change is followed.
 _MOST = 2
@@ -85,8 +85,19 @@ def _own_changes(body: Body, names: frozenset[str]) -> tuple[GivenChange, ...]:
                 made = made_from(set(names), body) if made is None else made
                 purpose = purpose_of(statement, slot, False, made)
                 is_used = _is_used(purpose, place, at, body)
-                found.append(GivenChange(place, purpose, is_used, is_cache(slot, body)))
+                is_cached = is_cache(slot, body) or _fills_in(statement, slot, body)
+                found.append(GivenChange(place, purpose, is_used, is_cached))
     return tuple(found)
+
+
+def _fills_in(statement: Statement, slot: Slot, body: Body) -> bool:
+    """Whether a statement puts into a container what is not there yet: by `setdefault`, or where the body asked."""
+    match statement:
+        case Do(value=Call(func=Attribute(attr="setdefault"))):
+            return True
+    holder = Slot(slot.root, slot.path[:-1])
+    asked = (part for part in contents_of(body).of(Compare) if part.ops in (("in",), ("not in",)))
+    return slot.path[-1].startswith("[") and any(slot_of(part.comparators[0]) == holder for part in asked)
 
 
 def _leads_to(expr: Expr, names: frozenset[str]) -> bool:
