@@ -281,7 +281,8 @@ def check(
         hide.tell_of_stale_entries(result.stale, strict_baseline)
     if not quiet:
         hide.warn_of_ruff(result, paths, add_noqa)
-        tell_of_names_not_found(result, paths if stdin is None else ())
+        if stdin is None and shard is None:  # else other files may name them
+            tell_of_names_not_found(result, paths)
     if result.errors:
         return FAILURE
     has_findings = bool(result.findings or (strict_baseline and result.stale))
