@@ -119,7 +119,8 @@ class LostMutation(BodyRule):
 
     Some changes are taken to be meant, and are not reported:
 
-    * what is returned or handed on, or what a method returns at the end (`return self.pop_state()`);
+    * what is returned or handed on, unless all that gets it are methods and functions of the project that only read it,
+      or what a method returns at the end (`return self.pop_state()`);
     * what is changed and then used in the same function (but see below);
     * names that speak of tracing (`self.traces += 1`), and values that do not depend on the arguments;
     * attributes that are made once (`if self.grid is None`, `if key not in self.table`), or that only the compiled
