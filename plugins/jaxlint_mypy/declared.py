@@ -10,7 +10,8 @@ from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 
 #: An installed module without any of these words has nothing to do with JAX.
 _FRAMEWORKS = ("jax", "flax", "chex", "equinox", "penzai", "simple_pytree", "treex", "mujoco")
-#: A module without any of these words declares no pytree class; its classes may still inherit from one.
+#: A module without any of these words declares no pytree class, but by a decorator of the user's own; its classes may
+#: still inherit from one.
 _DECLARING = ("dataclass", "NamedTuple", "namedtuple", "register_", "ytree")
 #: Words of calls that make a pytree of a class somewhere else than at its declaration.
 _REGISTERING = ("register_dataclass", "register_pytree", "register_static")
@@ -48,9 +49,12 @@ class Reader:
 
     def read(self, text: str, installed: bool) -> Declared:
         """What a text may declare."""
-        if installed and not any(word in text for word in _FRAMEWORKS):
+        is_known = any(word in text for word in self._words)
+        # a decorator of the user's own may be called as it likes
+        may_be_own = not is_known and not installed and "\n@" in text
+        if not is_known and not may_be_own:
             return NOTHING
-        if not any(word in text for word in self._words):
+        if (installed or may_be_own) and not any(word in text for word in _FRAMEWORKS):
             return NOTHING
         decorated: set[str] = set()
         inheriting: dict[str, frozenset[str]] = {}
@@ -58,6 +62,8 @@ class Reader:
             if _is_decorated(text, indent, start):
                 decorated.add(name)
             inheriting[name] = self._bases.intersection(_WORD.findall(bases))
+        if may_be_own and not decorated:
+            return NOTHING
         registers = any(word in text for word in _REGISTERING)
         return Declared(frozenset(decorated), inheriting, registers, "__init_subclass__" in text)
 

@@ -172,6 +172,22 @@ def test_copy_replace_gives_self(folder: Path) -> None:
     assert {report.row for report in reports(output) if report.kind == "error"} == {10}
 
 
+def test_a_decorator_of_another_module(folder: Path) -> None:
+    """Its name says nothing, and mypy sees no dataclass; another one leaves the class as it is."""
+    (folder / "declaring.py").write_text(
+        "from typing import TypeVar\nfrom flax import struct\nC = TypeVar('C', bound=type)\n"
+        "def state(cls: C) -> C:\n    return struct.dataclass(cls)\ndef same(cls: C) -> C:\n    return cls\n"
+    )
+    (folder / "declared.py").write_text(
+        "import jax\nfrom declaring import same, state\n\n@state\nclass S:\n    x: jax.Array\n    n: int = 0\n\n"
+        "@same\nclass P:\n    n: int = 0\n\ndef f(s: S, x: jax.Array) -> S:\n    s = S(x, 1).replace(x=x)\n"
+        "    s.n = 2\n    P().n = 2\n    return s.replace(m=1)\n"
+    )
+    output = mypy(folder, "declared.py")
+    assert [one.row for one in reports(output) if one.kind == "error"] == [15, 17], output
+    assert codes(output) == ["jaxlint-frozen-assignment", "call-arg"]
+
+
 def test_did_you_mean(folder: Path) -> None:
     (folder / "other.py").write_text(PROGRAM.replace("n=s.x", "manyy=[]"))
     output = mypy(folder, "other.py")
