@@ -52,6 +52,7 @@ from jaxlint.infer.known.values import (
     LocalFunctionValue,
     Method,
     Partial,
+    Possibly,
     Scalar,
     Symbolic,
     UnknownValue,
@@ -352,12 +353,14 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         overrides = self._overrides(function)
         if overrides is None:
             return UNKNOWN
-        declared = function.symbol.declaration.returns is not None
-        for override in overrides:
-            other = self._returned(override, passed)
+        declared = not isinstance(plain(result), UnknownValue) and function.symbol.declaration.returns is not None
+        others = [(override, self._returned(override, passed)) for override in overrides]
+        for override, other in others:
             if declared and override.symbol.declaration.returns is None and isinstance(plain(other), UnknownValue):
                 continue  # what the method that it overrides says holds for it, too
             result = join(result, other)
+        if isinstance(result, Possibly) and any(isinstance(plain(other), UnknownValue) for _, other in others):
+            result = UNKNOWN  # nothing is seen to make an instance of the one subclass that is understood
         return Container("awaitable", (result,)) if function.symbol.declaration.is_async else result
 
     def result(self, function: Value, positional: list[Value]) -> Value:
