@@ -160,7 +160,7 @@ def _listed(cls: PytreeClass) -> str:
 def _spelled(event: Replace) -> str:
     """What makes the copy: a function by its name, a method with a point before it."""
     func = event.call.func
-    is_method = isinstance(func, Attribute) and func.value is event.base
+    is_method = isinstance(func, Attribute) and func.value == event.base
     return f".{event.function}" if is_method else event.function
 
 
