@@ -15,7 +15,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Framework, LeafOrder, Role, Unflatten
 from jaxlint.symbols.outline import ClassAssignment, Function, Parameter, SelfAssignment
-from jaxlint.syntax.expressions import Constant, Expr, Name, Span, dotted
+from jaxlint.syntax.expressions import Constant, Expr, Name, Span, dotted, is_special
 
 #: What makes an instance.
 _CONSTRUCTING = frozenset({"__init__", "__new__"})
@@ -281,8 +281,7 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
             declaration = cls.symbol.declaration
             for assignment in declaration.assignments if cls.is_pytree and cls.is_dataclass else ():
                 name = assignment.name
-                special = name.startswith("__") and name.endswith("__")
-                if name not in taken and name not in declaration.methods and not special:
+                if name not in taken and name not in declaration.methods and not is_special(name):
                     found.setdefault(name, (cls, assignment))
         return found
 

@@ -11,31 +11,27 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Discard, Event, Place, Replace, Update
 from jaxlint.infer.known.values import UNKNOWN, UnknownValue
-from jaxlint.libraries.standard import CLOCKS, WITH_REPLACE
+from jaxlint.libraries.standard import WITH_REPLACE
 from jaxlint.libraries.tables import TABLES
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TRAIN_STATE, UPDATE_FUNCTIONS, UPDATE_METHODS
-from jaxlint.rules.analyses.changes.renewed import decorated, renewed_by
-from jaxlint.rules.analyses.changes.tried_steps import is_carried, stays_the_same
+from jaxlint.rules.analyses.changes.only_run import base_text, compiles_first, is_only_run, is_tried_update
+from jaxlint.rules.analyses.changes.renewed import renewed_by
+from jaxlint.rules.analyses.changes.tried_steps import is_carried
 from jaxlint.rules.analyses.changes.updates import array_copy, is_refused, only_measures, puts_back
 from jaxlint.rules.analyses.fixes.keeping import is_held_elsewhere
 from jaxlint.rules.analyses.fixes.rebinding import binding, is_own_variable, lost_help
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same
+from jaxlint.syntax.expressions import Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same
 from jaxlint.syntax.statements import (
-    Assert,
-    Body,
     Do,
     For,
-    Return,
     Statement,
     Try,
-    While,
-    all_parts,
     only_tries,
     own_parts,
     target_names,
@@ -187,11 +183,11 @@ class DiscardedUpdate(EventRule, BodyRule):
         confidence = _confidence(update, evaluator)
         if confidence is not None and puts_back(update, evaluator):
             confidence = Confidence.LOW
-        if confidence is None or is_refused(update) or _is_shown(event) or _is_tried(update, evaluator):
+        if confidence is None or is_refused(update) or _is_shown(event) or is_tried_update(update, evaluator):
             return
-        if _compiles_first(update, evaluator):
+        if compiles_first(update, evaluator) or is_only_run(update, evaluator):
             return
-        base = _base_text(update)
+        base = base_text(update)
         way_out = _way_out(event, base, evaluator)
         yield Problem(
             at=event.at,
@@ -319,86 +315,6 @@ def _is_shown(event: Discard) -> bool:
     rows = [call.at.end_row for call in module.outline.module_calls if same(call, event.update.call)]
     following = [next((line for line in lines[row:] if line.strip()), "") for row in rows]
     return not rows or any(not line or _CELL.match(line) for line in following)
-
-
-def _is_tried(update: Update, evaluator: Evaluator) -> bool:
-    """Whether a test sees that the update works, or that it leaves the original as it is, or whether a clock times it.
-
-    Nothing is made of the original after that: at most, it is looked at, or handed to calls that stand alone.
-    """
-    base, function = _base_text(update), update.place.function
-    if base is None or function is None:
-        return False
-    body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function))
-    if body is None:
-        return False
-    if is_carried(base, update, body):
-        return False
-    end = place_of(update.call.at).end_row
-    later = [s for s in walk(body) if s.at.lineno > end]
-    if stays_the_same(base, update, body, later):
-        return True
-    for statement in later:
-        if not isinstance(statement, (Do, Assert)) and any(dotted(part) == base for part in own_parts(statement)):
-            return False
-    if any(f.name.startswith("test") for f in update.place.functions):
-        return True
-    clocks = [s for s in walk(body) if _reads_clock(s, update, evaluator)]
-    return len(clocks) > 1 and any(s is clocks[-1] for s in later)
-
-
-def _compiles_first(update: Update, evaluator: Evaluator) -> bool:
-    """Whether a call may be there to compile its function.
-
-    It is not if the same code takes no result of that function, does not ask for the time, calls it in a loop, and
-    returns what is copied as it was.
-    """
-    place, func = update.place, update.call.func
-    if not _is_compiled(update, evaluator):
-        return False
-    body = None if not place.functions else evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0]))
-    if body is None:
-        return True
-    base, alone = _base_text(update), {id(s.value) for s in walk(body) if isinstance(s, Do)}
-    loops = (s for s in walk(body) if isinstance(s, (For, While)))
-    looped = any(call.at is update.call.at for loop in loops for call in _calls(loop.body))
-    returned = (part for s in walk(body) if isinstance(s, Return) for part in own_parts(s))
-    if base is None or not looped or not any(dotted(expr) == base for expr in returned):
-        return True
-    taken = any(same(call.func, func) for call in _calls(body) if id(call) not in alone)
-    return taken or any(_reads_clock(s, update, evaluator) for s in walk(body))
-
-
-def _is_compiled(update: Update, evaluator: Evaluator) -> bool:
-    """Whether a decorated function is called, or a decorated method of an instance that could be changed in place."""
-    changes = isinstance(update, Replace) and update.receiver.cls.frozen is False
-    receiver = update.receiver if changes else UNKNOWN
-    place = update.place
-    return decorated(update.call.func, place.module, place.scope, lambda _: receiver, evaluator) is not None
-
-
-def _calls(body: Body) -> list[Call]:
-    return [part for part in all_parts(body) if isinstance(part, Call)]
-
-
-def _reads_clock(statement: Statement, update: Update, evaluator: Evaluator) -> bool:
-    """Whether a statement asks what time it is."""
-    called = (part.func for part in own_parts(statement) if isinstance(part, Call) and not part.args)
-    symbols = (evaluator.model.resolver.resolve(func, update.place.module, update.place.scope) for func in called)
-    return any(isinstance(symbol, External) and symbol.name in CLOCKS for symbol in symbols)
-
-
-def _base_text(update: Update) -> str | None:
-    """What is copied, as it is written, if that is a dotted name; of `x.replace(...).replace(...)` it is `x`."""
-    base: Expr | None = update.base
-    while isinstance(base, Call):
-        if last_name(base.func) in UPDATE_METHODS and base.positional:
-            base = base.positional[0]
-        elif isinstance(base.func, Attribute):
-            base = base.func.value
-        else:
-            break
-    return None if base is None else dotted(base)
 
 
 def _is_of(update: Update, base: str) -> bool:

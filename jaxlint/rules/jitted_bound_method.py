@@ -32,7 +32,7 @@ from jaxlint.rules.analyses.instances.methods import own_methods, run_by, run_wi
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Constant, Span
+from jaxlint.syntax.expressions import Call, Constant, Span, is_special
 from jaxlint.syntax.expressions import dotted as written
 from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import all_parts
@@ -183,6 +183,8 @@ def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) ->
     is_module = cls.framework.filters
     if not event.is_given_itself or (event.function is not None and is_classmethod(event.function)):
         return None  # hashed is a function that is made for the call, or a class
+    if event.function is not None and is_special(event.function.name):
+        return None  # equinox (0.13.8) leaves `module.__call__` as Python makes it, which is hashed by its address
     if not cls.is_pytree or (event.function is not None and not is_module):
         return None
     why = unhashable(receiver, evaluator)
@@ -192,7 +194,8 @@ def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) ->
     if event.applied.transform.runs:
         way_out = "give it a function that calls the instance: `lambda *args: ...`"
     else:
-        way_out = "use `eqx.filter_jit`" if is_module else "make the instance an argument of the function"
+        filtered = _FILTERED.get(event.applied.transform.name, "filter_jit")
+        way_out = f"use `eqx.{filtered}`" if is_module else "make the instance an argument of the function"
     return Problem(
         at=event.at,
         message=(

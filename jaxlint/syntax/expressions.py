@@ -266,6 +266,11 @@ def is_given(name: str, call: Call) -> bool:
     return any(type(argument.value) is Name and argument.value.id == name for argument in call.args)
 
 
+def is_special(name: str) -> bool:
+    """Whether a name is one of Python's own, as `__call__`."""
+    return name.startswith("__") and name.endswith("__")
+
+
 def last_name(expr: Expr) -> str:
     """The last part of a name: `b` of `a.b` and of `f().b`; empty for what has no name."""
     kind = type(expr)

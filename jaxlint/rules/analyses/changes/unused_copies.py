@@ -8,11 +8,13 @@ from jaxlint.rules.analyses.changes.part_kept import OPTIMIZER_STEP
 from jaxlint.syntax.expressions import dotted
 from jaxlint.syntax.statements import For, While, parts
 
-#: What is called where an update is only measured, or looked at while it runs.
-_MEASURING = (
-    *("time.", "timeit.", "tracemalloc.", "jax.profiler.", "jax.live_arrays"),
-    *("jax.debug_nans", "jax.log_compiles", "jax.checking_leaks"),
+#: What is called where something is only run to be watched.
+WATCHING = (
+    *("timeit.", "tracemalloc.", "jax.profiler.", "jax.live_arrays", "jax.debug_nans", "jax.log_compiles"),
+    *("jax.checking_leaks", "jax.disable_jit", "warnings.catch_warnings", "pytest.warns"),
 )
+#: What is called where an update is only measured, or looked at while it runs.
+_MEASURING = ("time.", *WATCHING)
 #: The method of compiled functions that tells how many programs they have made, and what reads all variables.
 _ASKING = frozenset({"_cache_size", "locals"})
 

@@ -1,0 +1,140 @@
+"""Updates whose result nobody wants: they are made to see that they work, to compile a function, or to be watched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import Replace, Update
+from jaxlint.infer.known.values import UNKNOWN
+from jaxlint.libraries.standard import CLOCKS
+from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.pytrees.updating import UPDATE_METHODS
+from jaxlint.rules.analyses.changes.renewed import decorated
+from jaxlint.rules.analyses.changes.tried_steps import is_carried, stays_the_same
+from jaxlint.rules.analyses.changes.unused_copies import WATCHING
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted, last_name, same
+from jaxlint.syntax.names_read import names_read
+from jaxlint.syntax.statements import (
+    Assert,
+    Assign,
+    Body,
+    Do,
+    For,
+    Return,
+    Statement,
+    While,
+    all_parts,
+    own_parts,
+    target_names,
+    walk,
+)
+
+
+def is_tried_update(update: Update, evaluator: Evaluator) -> bool:
+    """Whether a test sees that the update works, or that it leaves the original as it is, or whether a clock times it.
+
+    Nothing is made of the original after that: at most, it is looked at, or handed to calls that stand alone.
+    """
+    base, function = base_text(update), update.place.function
+    if base is None or function is None:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(update.place.module, function))
+    if body is None:
+        return False
+    if is_carried(base, update, body):
+        return False
+    end = place_of(update.call.at).end_row
+    later = [s for s in walk(body) if s.at.lineno > end]
+    is_test = any(f.name.startswith("test") for f in update.place.functions)
+    if stays_the_same(base, update, body, later) or (is_test and _is_asserted_next(base, later)):
+        return True
+    for statement in later:
+        if not isinstance(statement, (Do, Assert)) and any(dotted(part) == base for part in own_parts(statement)):
+            return False
+    if is_test:
+        return True
+    clocks = [s for s in walk(body) if _reads_clock(s, update, evaluator)]
+    return len(clocks) > 1 and any(s is clocks[-1] for s in later)
+
+
+def _is_asserted_next(base: str, later: Sequence[Statement]) -> bool:
+    """Whether the next statement that reads a variable asserts something of it, or takes an attribute that is asserted.
+
+    What a function makes of the original is another matter: the update may have been meant for that.
+    """
+    reading = next((s for s in later if any(dotted(part) == base for part in own_parts(s))), None)
+    if not isinstance(reading, Assign):
+        return isinstance(reading, Assert)
+    if any(dotted(argument.value) == base for call in _calls((reading,)) for argument in call.args):
+        return False
+    names = {name for target in reading.targets for name in target_names(target)}
+    return any(isinstance(s, Assert) and not names.isdisjoint(names_read((s,))) for s in later)
+
+
+def is_only_run(update: Update, evaluator: Evaluator) -> bool:
+    """Whether a function of one's own is called on what is made for the call, or to be watched while it runs."""
+    if not isinstance(update, Replace) or update.by is None:
+        return False
+    if isinstance(update.base, Call) and last_name(update.base.func) not in UPDATE_METHODS:
+        return True
+    place, named = update.place, evaluator.model.resolver.library_name
+    body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) if place.functions else None
+    return any(named(call.func, place.module, place.scope).startswith(WATCHING) for call in _calls(body or ()))
+
+
+def compiles_first(update: Update, evaluator: Evaluator) -> bool:
+    """Whether a call may be there to compile its function.
+
+    It is not if the same code takes no result of that function, does not ask for the time, calls it in a loop, and
+    returns what is copied as it was.
+    """
+    place, func = update.place, update.call.func
+    if not _is_compiled(update, evaluator):
+        return False
+    body = None if not place.functions else evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0]))
+    if body is None:
+        return True
+    base, alone = base_text(update), {id(s.value) for s in walk(body) if isinstance(s, Do)}
+    loops = (s for s in walk(body) if isinstance(s, (For, While)))
+    looped = any(call.at is update.call.at for loop in loops for call in _calls(loop.body))
+    returned = (part for s in walk(body) if isinstance(s, Return) for part in own_parts(s))
+    if base is None or not looped or not any(dotted(expr) == base for expr in returned):
+        return True
+    taken = any(same(call.func, func) for call in _calls(body) if id(call) not in alone)
+    return taken or any(_reads_clock(s, update, evaluator) for s in walk(body))
+
+
+def _is_compiled(update: Update, evaluator: Evaluator) -> bool:
+    """Whether a decorated function is called, or a method that is decorated or of what could be changed in place."""
+    if isinstance(update, Replace) and update.by is not None and update.by.declaration.decorators:
+        return True
+    changes = isinstance(update, Replace) and update.receiver.cls.frozen is False
+    receiver = update.receiver if changes else UNKNOWN
+    place = update.place
+    return decorated(update.call.func, place.module, place.scope, lambda _: receiver, evaluator) is not None
+
+
+def _calls(body: Body) -> list[Call]:
+    return [part for part in all_parts(body) if isinstance(part, Call)]
+
+
+def _reads_clock(statement: Statement, update: Update, evaluator: Evaluator) -> bool:
+    """Whether a statement asks what time it is."""
+    called = (part.func for part in own_parts(statement) if isinstance(part, Call) and not part.args)
+    symbols = (evaluator.model.resolver.resolve(func, update.place.module, update.place.scope) for func in called)
+    return any(isinstance(symbol, External) and symbol.name in CLOCKS for symbol in symbols)
+
+
+def base_text(update: Update) -> str | None:
+    """What is copied, as it is written, if that is a dotted name; of `x.replace(...).replace(...)` it is `x`."""
+    base: Expr | None = update.base
+    while isinstance(base, Call):
+        if last_name(base.func) in UPDATE_METHODS and base.positional:
+            base = base.positional[0]
+        elif isinstance(base.func, Attribute) and last_name(base.func) in UPDATE_METHODS:
+            base = base.func.value
+        else:
+            return None
+    return None if base is None else dotted(base)
