@@ -10,7 +10,7 @@ from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, last_name, without_call
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, without_call
 from jaxlint.syntax.statements import parts
 
 if TYPE_CHECKING:
@@ -153,15 +153,12 @@ class UpdatingMethods:
         return not function.acts or any(_keeps_argument(value, function) for value in returned)
 
     def changes(self, function: Function) -> str | None:
-        """The parameter `**changes` of an updating method or function that is handed on to an update as it is.
-
-        Nothing else is said of it; `_replace` of a NamedTuple, which raises something else, is left out.
-        """
+        """The parameter `**changes` of an updating method or function that is handed on to an update as it is."""
         names = [parameter.name for parameter in function.parameters if parameter.kind == "**"]
         made = [*function.return_values, *(call for _, call in function.copies)]
         if not names or len(function.return_values) != 1:
             return None
-        calls = [call for call in made if isinstance(call, Call) and last_name(call.func) != "_replace"]
+        calls = [call for call in made if isinstance(call, Call)]
         handed = [argument.value for call in calls for argument in call.args if argument.star == "**"]
         return names[0] if any(isinstance(value, Name) and value.id == names[0] for value in handed) else None
 

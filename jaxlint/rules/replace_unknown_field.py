@@ -165,7 +165,7 @@ def _spelled(event: Replace) -> str:
 
 
 def _error(cls: PytreeClass, function: str, target: Target) -> str:
-    if function == "_replace":
+    if cls.framework.is_tuple:
         raises_type_error = target.holds(REPLACE_RAISES_TYPE_ERROR)
         if raises_type_error is None:
             return f"TypeError {REPLACE_RAISES_TYPE_ERROR.when}, ValueError before"
