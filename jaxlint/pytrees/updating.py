@@ -233,6 +233,10 @@ class UpdatingMethods:
         returned = (_beside(value) for value in function.return_values)
         return all(any(self._copies(v, cls, function, module, parameter.name) for v in vs) for vs in returned)
 
+    def is_compiled(self, function: Function, module: Module) -> bool:
+        """Whether a decorator compiles a function."""
+        return any(self.compiles(decorator, function, module) for decorator in function.decorators)
+
     def compiles(self, decorator: Expr, function: Function, module: Module) -> bool:
         """Whether a decorator does nothing but to compile the function, which makes the same copies then."""
         names = [self.resolver.library_name(without_call(decorator), module, function.scope)]

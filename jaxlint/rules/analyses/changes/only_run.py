@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Replace, Update
-from jaxlint.infer.known.values import UNKNOWN
+from jaxlint.infer.known.values import UNKNOWN, Value
 from jaxlint.libraries.standard import CLOCKS
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.updating import UPDATE_METHODS
@@ -107,12 +107,14 @@ def compiles_first(update: Update, evaluator: Evaluator) -> bool:
 
 
 def _is_compiled(update: Update, evaluator: Evaluator) -> bool:
-    """Whether a decorated function is called, or a method that is decorated or of what could be changed in place."""
-    if isinstance(update, Replace) and update.by is not None and update.by.declaration.decorators:
-        return True
-    changes = isinstance(update, Replace) and update.receiver.cls.frozen is False
-    receiver = update.receiver if changes else UNKNOWN
+    """Whether a decorated function is called, a compiled method, or a decorated one of what could be changed."""
+    receiver: Value = UNKNOWN
     place = update.place
+    if isinstance(update, Replace):
+        by = update.by
+        if by is not None and evaluator.model.updating_methods.is_compiled(by.declaration, by.module):
+            return True
+        receiver = update.receiver if update.receiver.cls.frozen is False else UNKNOWN
     return decorated(update.call.func, place.module, place.scope, lambda _: receiver, evaluator) is not None
 
 
