@@ -136,6 +136,8 @@ class UpdatingMethods:
 
     def __init__(self, resolver: Resolver) -> None:
         self.resolver = resolver
+        #: The methods that are being asked for.
+        self._asked: set[tuple[object, str]] = set()
 
     def updates(self, cls: PytreeClass, function: Function, module: Module) -> bool:
         """Whether `function`, a method that instances of `cls` have, is such a method."""
@@ -282,9 +284,21 @@ class UpdatingMethods:
         position = 0 if name in REPLACE_FUNCTIONS else 1 if name == "equinox.tree_at" else None
         if position is not None:
             return expr.positional[position] if len(expr.positional) > position else None
-        if isinstance(expr.func, Attribute) and not expr.positional and self._is_copying_method(expr.func.attr, cls):
-            return expr.func.value
-        return None
+        if not isinstance(expr.func, Attribute):
+            return None
+        by_framework = not expr.positional and self._is_copying_method(expr.func.attr, cls)
+        return expr.func.value if by_framework or self._is_own_update(expr.func.attr, cls) else None
+
+    def _is_own_update(self, name: str, cls: PytreeClass | None) -> bool:
+        """Whether a class has a method of its own of that name that returns a copy with changes."""
+        found = None if cls is None else cls.method(name)
+        if cls is None or found is None or (cls.symbol.key, name) in self._asked:
+            return False
+        self._asked.add((cls.symbol.key, name))
+        try:
+            return self.updates(cls, found[1], found[0].module)
+        finally:
+            self._asked.discard((cls.symbol.key, name))
 
     def _is_copying_method(self, name: str, cls: PytreeClass | None) -> bool:
         if cls is None:

@@ -10,7 +10,7 @@ from typing import Tuple  # noqa: UP035
 
 import msgspec  # which must compile annotations that are text: here they are none
 
-from jaxlint.syntax.expressions import Argument, Call, Display, Expr, Name, Span, last_name
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Span, last_name
 
 
 class Import(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):
@@ -180,6 +180,8 @@ class Function(msgspec.Struct, array_like=True, gc=False):
             return any(name == value.id for name, _ in self.copies)
         if not isinstance(value, Call):
             return False
+        if isinstance(value.func, Attribute) and isinstance(value.func.value, Name) and self.takes(value.func.value.id):
+            return True  # by a method of what is given
         name = last_name(value.func)
         of_own_class = self.owner is not None and name in ("", "__class__", self.owner.rpartition(".")[2])
         return name in UPDATING or name == "apply_gradients" or of_own_class

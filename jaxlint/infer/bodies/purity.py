@@ -134,8 +134,13 @@ class Effects:
             case Attribute(attr="__class__") | Call(func=Name(id="type")):
                 return True
             case Attribute(attr=name):
-                return name in _METHODS or arrays.is_at_update(func)
+                return name in _METHODS or arrays.is_at_update(func) or self._only_updates(name)
         return False
+
+    def _only_updates(self, name: str) -> bool:
+        """Whether all methods of that name that are seen return a copy with changes, as far as names tell."""
+        index = self.model.project_index
+        return name in index.updating_method_names and name not in index.changing_method_names
 
     def _is_computing(self, name: str) -> bool:
         if name in TRANSFORMS or name.startswith(("numpy.random.", "numpy.testing.", "jax.numpy.save")):
