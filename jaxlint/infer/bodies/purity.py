@@ -15,6 +15,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
+from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, NamedExpr, items_of
 from jaxlint.syntax.statements import Assign, Body, Do, FunctionDefinition, If, Return, Statement, all_parts, parts
 
@@ -138,9 +139,13 @@ class Effects:
         return False
 
     def _only_updates(self, name: str) -> bool:
-        """Whether all methods of that name that are seen return a copy with changes, as far as names tell."""
+        """Whether all methods of that name that are seen return a copy with changes, as far as names tell.
+
+        Where containers have one of that name, which changes them, or the optimizers of nnx, nothing is told.
+        """
         index = self.model.project_index
-        return name in index.updating_method_names and name not in index.changing_method_names
+        is_other = name in index.changing_method_names or name in MUTATING
+        return name in index.updating_method_names and not is_other
 
     def _is_computing(self, name: str) -> bool:
         if name in TRANSFORMS or name.startswith(("numpy.random.", "numpy.testing.", "jax.numpy.save")):
