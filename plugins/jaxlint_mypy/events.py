@@ -251,7 +251,8 @@ class EventFeeder:
             receiver = plain(without_none(plain(receiver)))
             base = _indexed(base)
             receiver, fields = UNKNOWN if base is call.callee.expr else self.front.array, False
-        self._update(ctx, call, base, receiver, function, call.args if fields else ())
+        by = self.front.own_update(receiver, function)
+        self._update(ctx, call, base, receiver, function, call.args if fields else (), by)
 
     def function_update(self, ctx: FunctionContext, function: str, position: int) -> None:
         """`dataclasses.replace(x, ...)`, `eqx.tree_at(..., x, ...)` and kin."""
@@ -277,6 +278,7 @@ class EventFeeder:
         receiver: Value,
         function: str,
         given: Sequence[Expression],
+        by: FunctionSymbol | None = None,
     ) -> None:
         checker = ctx.api
         if not isinstance(checker, TypeChecker):
@@ -299,7 +301,7 @@ class EventFeeder:
             if id(node) in wanted and argument.keyword != "grads" and (argument.keyword or argument.star == "**"):
                 args.append(argument)
                 values.append(self._splat(checker, node) if argument.star else self.value(checker, node))
-        notes.update(translated, to_expr(base), receiver, function, args, Values(values))
+        notes.update(translated, to_expr(base), receiver, function, args, Values(values), by=by)
         if unseen:
             found = self.front.unknown_keywords(notes.events or (), unseen)
             self._report(checker, found, self.front.module(checker.tree))

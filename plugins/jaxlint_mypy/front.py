@@ -23,13 +23,13 @@ from jaxlint.errors import UserError
 from jaxlint.infer.calls.calls import CallEvaluator
 from jaxlint.infer.calls.transformed_classes import TracedClasses
 from jaxlint.infer.evaluating.events import CodeRead, Event, Place, Replace
-from jaxlint.infer.known.values import Array, Value
+from jaxlint.infer.known.values import Array, Value, as_instance
 from jaxlint.project.environment import site_packages
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ClassSymbol, External
+from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.frameworks import BY_BASE
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.stubs import DESCRIBED
+from jaxlint.pytrees.stubs import DESCRIBED, is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.base import BodyRule, EventRule, Problem, Rule
 from jaxlint.suppression.comments import suppressions
@@ -221,6 +221,14 @@ class FrontEnd:
     def canonical(self, fullname: str) -> str:
         """The public name of something that mypy calls by the name of where it is defined."""
         return self.model.resolver.aliases.get(fullname, fullname).replace("jax._src.tree_util.", "jax.tree_util.")
+
+    def own_update(self, receiver: Value, name: str) -> FunctionSymbol | None:
+        """The method of one's own by which an instance is copied with changes, if it is none of the framework."""
+        instance = as_instance(receiver)
+        if instance is None or name in (instance.cls.framework.replace_method, *instance.cls.framework.copying_methods):
+            return None
+        found = instance.cls.method(name)
+        return None if found is None or is_stub(found[0].module) else FunctionSymbol(found[0].module, found[1])
 
     def updates(self, cls: PytreeClass, name: str) -> bool:
         """Whether a method makes a copy with changes."""
