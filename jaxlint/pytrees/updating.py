@@ -49,6 +49,8 @@ SELECTION_CHOICES = frozenset(
     """at where refine invert at_pytree_leaves at_children at_subtrees_where at_instances_of at_equal_to at_keypaths
     at_childless pick_nth_selected assert_count_is flatten_selected_selections""".split()
 )
+#: Through how many methods of one's own that call each other a copy is followed.
+_DEEPEST = 3
 #: How these functions are written in messages.
 _USUAL_NAMES = {"equinox.tree_at": "eqx.tree_at", "jax_dataclasses.replace": "jdc.replace"}
 TRAIN_STATE = "flax.training.train_state.TrainState"
@@ -292,7 +294,7 @@ class UpdatingMethods:
     def _is_own_update(self, name: str, cls: PytreeClass | None) -> bool:
         """Whether a class has a method of its own of that name that returns a copy with changes."""
         found = None if cls is None else cls.method(name)
-        if cls is None or found is None or (cls.symbol.key, name) in self._asked:
+        if cls is None or found is None or (cls.symbol.key, name) in self._asked or len(self._asked) >= _DEEPEST:
             return False
         self._asked.add((cls.symbol.key, name))
         try:
