@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import Replace, Update
+from jaxlint.infer.evaluating.events import Place, Replace, Update
 from jaxlint.infer.known.values import UNKNOWN, Value
 from jaxlint.libraries.standard import CLOCKS
-from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.changes.renewed import decorated
 from jaxlint.rules.analyses.changes.tried_steps import is_carried, stays_the_same
@@ -77,11 +77,20 @@ def is_only_run(update: Update, evaluator: Evaluator) -> bool:
     """Whether a function of one's own is called on what is made for the call, or to be watched while it runs."""
     if not isinstance(update, Replace) or update.by is None:
         return False
-    if isinstance(update.base, Call) and last_name(update.base.func) not in UPDATE_METHODS:
-        return True
     place, named = update.place, evaluator.model.resolver.library_name
+    if isinstance(update.base, Call) and _is_made_here(update.base, place, evaluator):
+        return True
     body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) if place.functions else None
     return any(named(call.func, place.module, place.scope).startswith(WATCHING) for call in _calls(body or ()))
+
+
+def _is_made_here(call: Call, place: Place, evaluator: Evaluator) -> bool:
+    """Whether a call makes something anew, by a class or a function, and is none of what a variable holds."""
+    maker: Expr = call
+    while isinstance(maker, (Call, Attribute)):
+        maker = maker.func if isinstance(maker, Call) else maker.value
+    symbol = evaluator.model.resolver.resolve(maker, place.module, place.scope)
+    return isinstance(symbol, (ClassSymbol, FunctionSymbol, External))
 
 
 def compiles_first(update: Update, evaluator: Evaluator) -> bool:
