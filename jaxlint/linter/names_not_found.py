@@ -15,19 +15,22 @@ from jaxlint.syntax.source import Unreadable
 def names_not_found(checked: Iterable[tuple[Settings, Sequence[str]]], asked: Sequence[str]) -> Iterator[str]:
     """What is wrong with extra names of modules that are neither found nor named in a file that was checked."""
     for settings, files in checked:
-        project: Project | None = None
-        for key, names in extra_names(settings).items():
-            for name in names if files else ():
-                project = project or make_project(files, settings, asked=asked)
-                importers = {one.roots: one for one in map(project.add_file, files)}.values()
-                problem = _problem(name, project, list(importers), files)
+        tables = extra_names(settings)
+        if not files or not any(tables.values()):
+            continue
+        project = make_project(files, settings, asked=asked)
+        modules = [project.add_file(path) for path in files]
+        for key, names in tables.items():
+            for name in names:
+                problem = _problem(name, project, modules)
                 if problem:
                     yield f"{key}: `{name}` stands for nothing: {problem}"
 
 
-def _problem(name: str, project: Project, importers: Sequence[Module], files: Sequence[str]) -> str:
+def _problem(name: str, project: Project, modules: Sequence[Module]) -> str:
     """What is wrong with a name as these modules would import it; nothing if they may have it."""
     parts = name.split(".")
+    importers = {one.roots: one for one in modules}.values()
     if len(parts) == 1:
         return ""
     for end in range(len(parts) - 1, 0, -1):
@@ -35,10 +38,10 @@ def _problem(name: str, project: Project, importers: Sequence[Module], files: Se
         found = [one for i in importers if (one := project.find_unnoted(holder, i)) is not None]
         if found:
             may_be_there = any(_may_have(module, parts[end]) for module in found)
-            if may_be_there or (found[0].is_package and _is_mentioned(parts[end], project, files)):
+            if may_be_there or (found[0].is_package and _is_mentioned(parts[end], modules)):
                 return ""  # a package may have compiled modules
             return f"`{holder}` has no `{parts[end]}`"
-    if _is_mentioned(parts[0], project, files):
+    if _is_mentioned(parts[0], modules):
         return ""
     return f"no module `{parts[0]}` is found, and no file that was checked names one"
 
@@ -50,10 +53,10 @@ def _may_have(module: Module, name: str) -> bool:
     return is_open or module.problem is not None or name in outline.module_scope.bindings
 
 
-def _is_mentioned(word: str, project: Project, files: Sequence[str]) -> bool:
-    """Whether a word stands in one of the files."""
+def _is_mentioned(word: str, modules: Sequence[Module]) -> bool:
+    """Whether a word stands in one of the modules."""
     pattern = re.compile(rf"\b{re.escape(word)}\b")
-    return any(_mentions(project.add_file(path), pattern) for path in files)
+    return any(_mentions(module, pattern) for module in modules)
 
 
 def _mentions(module: Module, word: re.Pattern[str]) -> bool:

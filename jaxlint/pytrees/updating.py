@@ -225,7 +225,7 @@ class UpdatingMethods:
         """The parameters of which a function may return copies, and do nothing else."""
         if not function.may_only_copy or function.is_async:
             return []
-        if not all(self.compiles(decorator, function, module) for decorator in function.decorators):
+        if not self.only_compiles(function, module):
             return []
         own = function.parameters[1:] if function.self_name is not None else function.parameters
         return [p for p in own if p.kind == "positional" and _is_kept(p.name, function, module)]
@@ -239,9 +239,13 @@ class UpdatingMethods:
 
     def is_compiled(self, function: Function, module: Module) -> bool:
         """Whether a decorator compiles a function."""
-        return any(self.compiles(decorator, function, module) for decorator in function.decorators)
+        return any(self._compiles(decorator, function, module) for decorator in function.decorators)
 
-    def compiles(self, decorator: Expr, function: Function, module: Module) -> bool:
+    def only_compiles(self, function: Function, module: Module) -> bool:
+        """Whether the decorators of a function, if it has any, do nothing but to compile it."""
+        return all(self._compiles(decorator, function, module) for decorator in function.decorators)
+
+    def _compiles(self, decorator: Expr, function: Function, module: Module) -> bool:
         """Whether a decorator does nothing but to compile the function, which makes the same copies then."""
         names = [self.resolver.library_name(without_call(decorator), module, function.scope)]
         if names == ["functools.partial"] and isinstance(decorator, Call) and decorator.positional:

@@ -125,8 +125,7 @@ class Effects:
         if isinstance(symbol, External):
             return self._is_computing(symbol.name)
         if isinstance(symbol, FunctionSymbol):
-            function, compiles = symbol.declaration, self.model.updating_methods.compiles
-            is_plain = all(compiles(decorator, function, symbol.module) for decorator in function.decorators)
+            is_plain = self.model.updating_methods.only_compiles(symbol.declaration, symbol.module)
             return is_plain and self._called_has_none(symbol, around.callers)
         if isinstance(symbol, ClassSymbol):
             cls = self.model.build(symbol)

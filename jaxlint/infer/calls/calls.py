@@ -247,9 +247,6 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
             return ()
         return target.applied if any(a.transform.name == "jax.jit" for a in target.applied) else ()
 
-    def _has_no_effect(self, symbol: FunctionSymbol) -> bool:
-        return self.effects.has_none(symbol)
-
     def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
         callee = self.model.callees.of_decorator(decorator, function.module, function.declaration.scope)
         if callee is not None and keeps_return_value(callee.name):
@@ -412,7 +409,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         """The number that a function says it returns; whether it computes that from what a loop counts."""
         given = zip(taking(function), passed.positional, strict=False)
         numbers = {parameter.name: value for parameter, one in given if is_swept(value := plain(one))}
-        if not numbers or not self._has_no_effect(function.symbol):
+        if not numbers or not self.effects.has_none(function.symbol):
             return declared
         computed = self._computed(function, numbers, passed)
         return computed if is_swept(computed) else declared
@@ -444,7 +441,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         left_out = dict(passed.left_out(parameters))
         bound |= switches(left_out) if bound else {}
         self.note_passed(function.symbol, bound, parameters if passed.has_star else ())
-        if any(map(is_swept, bound.values())) and self._has_no_effect(function.symbol):
+        if any(map(is_swept, bound.values())) and self.effects.has_none(function.symbol):
             return self._computed(function, bound, passed)
         larger = {name: value for name, value in bound.items() if is_larger_array(value)}
         functions = [name for name, default in left_out.items() if type(default) is not Constant]

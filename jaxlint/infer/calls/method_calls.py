@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from jaxlint.infer.bodies.purity import Effects
 from jaxlint.infer.calls.higher_order import HigherOrder
 from jaxlint.infer.calls.known_functions import full_reduction, updated
 from jaxlint.infer.calls.passing import after_receiver
@@ -54,14 +55,12 @@ class MethodCalls:
     model: PytreeModel
     notes: Notes
     higher_order: HigherOrder
+    effects: Effects
 
     def _keeps_return_value(self, decorator: Expr, function: FunctionSymbol) -> bool:
         raise NotImplementedError
 
     def _overrides(self, function: FunctionValue) -> list[FunctionValue] | None:
-        raise NotImplementedError
-
-    def _has_no_effect(self, symbol: FunctionSymbol) -> bool:
         raise NotImplementedError
 
     def _train_state(self, func: FunctionValue, call: Call, values: Values) -> None:
@@ -129,7 +128,7 @@ class MethodCalls:
         updating = self.model.updating_methods
         if updating.updates(cls, symbol.declaration, symbol.module):
             return True
-        return updating.constructs(cls, symbol.declaration, symbol.module) and self._has_no_effect(symbol)
+        return updating.constructs(cls, symbol.declaration, symbol.module) and self.effects.has_none(symbol)
 
     def _passed_instances(self, func: FunctionValue, call: Call, values: Values) -> dict[str, PytreeClass]:
         """The classes of the instances that a call passes for parameters without annotation."""
@@ -146,7 +145,7 @@ class MethodCalls:
         found = self.model.updating_methods.copied_parameter(
             symbol.declaration, symbol.module, self.model.class_of_symbol, passed
         )
-        if found is None or func.applied or not self._has_no_effect(symbol):
+        if found is None or func.applied or not self.effects.has_none(symbol):
             return None
         target = self.higher_order.target(func)
         bound = 0 if target is None else target.bound

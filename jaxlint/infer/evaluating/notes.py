@@ -87,7 +87,7 @@ class Notes:
         #: The errors that the code around expects.
         self.expected: frozenset[str] = frozenset()
         #: The last update that is no event, but may be thrown away: of an array, where a `try` statement would swallow
-        #: its error, or one whose copy stands in a tuple.
+        #: its error.
         self.unnoted: Update | None = None
         #: The last call that made or updated an instance of a pytree class, and what it gave to the parameters.
         self.made: tuple[Call, PytreeClass, Sequence[KeywordValue]] | None = None
@@ -282,8 +282,7 @@ class Notes:
             in_comprehension=self.comprehensions > 0,
         )
         if beside:
-            self.unnoted = replace(made, beside=True)  # what the call returns is no copy
-            self.add(Beside(call.at, place, self.unnoted))
+            self.add(Beside(call.at, place, replace(made, beside=True)))  # what the call returns is no copy
             return
         self.add(made)
         if rebinds and base is not None:
@@ -304,9 +303,10 @@ class Notes:
     def discard(self, call: Call, since: int, *, is_alone: bool = False) -> None:
         """A call whose result nobody takes: if it was an update, that is lost."""
         for event in (*self.events[since:], self.unnoted) if self.events is not None else ():
-            if isinstance(event, Update) and event.at is call.at:
+            update = event.update if isinstance(event, Beside) else event
+            if isinstance(update, Update) and update.at is call.at:
                 self.unnoted = None
-                self.add(Discard(event.at, event.place, event, is_alone))
+                self.add(Discard(update.at, update.place, update, is_alone))
                 return
 
     def construct(
