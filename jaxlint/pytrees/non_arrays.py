@@ -10,6 +10,8 @@ from jaxlint.syntax.ast_expressions import parse_annotation
 from jaxlint.syntax.expressions import Attribute, Binary, Constant, Display, Expr, Name, Subscript, is_ellipsis
 
 FUNCTION = "a function"
+#: What the description of a container of such values begins with.
+CONTAINER = "a container that holds "
 #: What the values of a type are called in a message.
 REFUSED_TYPES = {
     "builtins.str": "a str",
@@ -118,7 +120,7 @@ class _Reader:
             held = [i for i in (items[-1:] if mapping else items) if not is_ellipsis(i)]
             found = [self.read(i, module, scope, depth + 1) for i in held]
             inner = next((f for f in found if f is not None), None)
-            return None if inner is None else f"a container that holds {inner}"
+            return None if inner is None else f"{CONTAINER}{inner}"
         return self._named(symbol, depth + 1)
 
     def _all(self, items: list[Expr], module: Module, scope: str, depth: int) -> str | None:

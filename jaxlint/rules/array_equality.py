@@ -140,6 +140,7 @@ class ArrayEquality(BodyRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+    raises_at_once = True
     instance_calls = frozenset({COMPARES, CHOOSES})
 
     @staticmethod

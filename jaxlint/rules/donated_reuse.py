@@ -125,6 +125,7 @@ class DonatedReuse(BodyRule):
     about_values = True
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+    raises_at_once = True
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what becomes of the arguments that a body donates."""

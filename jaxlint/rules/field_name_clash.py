@@ -95,6 +95,7 @@ class FieldNameClash(ClassRule):
     name = "field-name-clash"
     group = "declaring"
     since = "0.1.0"
+    raises_at_once = True
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare fields with methods, and both with the names that the framework uses."""

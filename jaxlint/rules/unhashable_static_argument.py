@@ -133,6 +133,7 @@ class UnhashableStaticArgument(EventRule, BodyRule):
     about_values = True
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+    raises_at_once = True
     events = (Cross,)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:

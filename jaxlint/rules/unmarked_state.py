@@ -109,6 +109,7 @@ class UnmarkedState(ClassRule):
     group = "roles"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+    raises_at_once = True
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what the methods of an nnx class assign to attributes."""

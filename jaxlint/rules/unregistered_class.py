@@ -110,6 +110,7 @@ class UnregisteredClass(ClassRule, EventRule):
     group = "declaring"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+    raises_at_once = True
     all_classes = True
     events = (Transformed, Cross)
 

@@ -11,6 +11,8 @@ CONFIG_NAMES = ("jaxlint.toml", "pyproject.toml")
 ROOT_MARKERS = (*CONFIG_NAMES, "setup.py", "setup.cfg", ".git")
 #: What the name of a folder ends with that an installer writes beside packages: where it stands, imports begin.
 INSTALLED = (".dist-info", ".egg-info")
+#: What folders with tests are called.
+TESTS = frozenset({"test", "tests", "testing"})
 
 
 def project_root(path: str) -> str:
@@ -43,6 +45,11 @@ def is_test_file(path: str) -> bool:
     """Whether a file is called like one of pytest's."""
     name = os.path.basename(path)
     return name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
+
+
+def is_of_tests(path: str) -> bool:
+    """Whether a file is a test, or stands beside tests in a folder that is called so."""
+    return is_test_file(path) or os.path.basename(os.path.dirname(path)) in TESTS
 
 
 def stamp(path: str) -> tuple[int, int]:

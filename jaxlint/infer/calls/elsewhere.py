@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -33,12 +32,11 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.names_used import NamesUsed
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Argument, Attribute, Call
-from jaxlint.syntax.paths import is_test_file
+from jaxlint.syntax.paths import TESTS, is_of_tests
 
 #: Of how many modules the calls are read for one module.
 _MOST_HOMES = 8
 
-_TESTS = frozenset({"test", "tests", "testing"})
 #: What the calls in a module pass for the parameters of a function; None where they do not agree, or nothing is known.
 ByParameter = Mapping[str, "Value | None"]
 
@@ -170,8 +168,7 @@ def _has(name: str, module: Module, used: NamesUsed) -> bool:
 
 def _is_test(module: Module) -> bool:
     """Whether a module is part of the tests of a project."""
-    folders = {*module.name.split(".")[:-1], os.path.basename(os.path.dirname(module.path))}
-    return is_test_file(module.path) or not folders.isdisjoint(_TESTS)
+    return is_of_tests(module.path) or not TESTS.isdisjoint(module.name.split(".")[:-1])
 
 
 def _agreed(several: list[ByParameter]) -> dict[str, Value]:

@@ -7,13 +7,15 @@ from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.instances.methods import may_have
 from jaxlint.symbols.outline import Assignment, Function
-from jaxlint.syntax.expressions import Call, Constant, Display, Expr, Unary, is_none, last_name
+from jaxlint.syntax.expressions import Call, Constant, DictDisplay, Display, Expr, Unary, is_none, last_name
 from jaxlint.syntax.statements import all_parts, parts
 
 #: A call, and the function in which it stands, if that is one.
@@ -102,6 +104,16 @@ def _is_object(given: Placed, evaluator: Evaluator) -> bool:
     if isinstance(resolver.resolve(expr.func, given.module, given.scope), ClassSymbol):
         return True
     return resolver.library_name(expr.func, given.module, given.scope).rpartition(".")[2][:1].isupper()
+
+
+def is_given_container_of_objects(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a construction or update gives the field a container in which texts or instances are written out."""
+    for one in _placed(field, cls, evaluator):
+        match one.expr:
+            case Display(items=items) | DictDisplay(values=items):
+                if any(_is_object(replace(one, expr=item), evaluator) for item in items):
+                    return True
+    return False
 
 
 def is_given(kinds: frozenset[str], field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
