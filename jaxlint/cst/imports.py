@@ -10,6 +10,7 @@ from itertools import groupby, takewhile
 
 from jaxlint.cst.changes import NeededImport
 from jaxlint.finding import Edit
+from jaxlint.libraries.packages import USUAL_IMPORTS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, Resolver
 from jaxlint.symbols.outline import Import, Outline, Unit
@@ -17,12 +18,7 @@ from jaxlint.syntax.expressions import Attribute, Name, Span
 from jaxlint.syntax.source import Source
 
 #: How packages are usually imported.
-_USUAL = {
-    "equinox": NeededImport("equinox", None, "eqx"),
-    "jax_dataclasses": NeededImport("jax_dataclasses", None, "jdc"),
-    "flax.struct": NeededImport("flax", "struct"),
-    "jax.numpy": NeededImport("jax.numpy", None, "jnp"),
-}
+_USUAL = {package: NeededImport(*parts) for package, parts in USUAL_IMPORTS.items()}
 #: What is loaded with a package.
 _PARTS = {"jax": frozenset({"tree", "tree_util", "numpy", "lax", "random"})}
 #: How a line begins that is text and not code.

@@ -154,6 +154,10 @@ _TUPLES = frozenset("nonzero tril_indices triu_indices diag_indices".split())
 _LINEAR_ALGEBRA = frozenset("cholesky eigvals eigvalsh inv matrix_power pinv solve".split())
 #: Functions of linear algebra that return several arrays; not so with the argument of this name or at this place.
 _DECOMPOSITIONS = {"svd": ("compute_uv", 2), "qr": ("mode", 1), "eigh": ("", 99), "eig": ("", 99)}
+#: Annotations of keys of random numbers, which are arrays of integers.
+KEY_TYPES = frozenset(
+    {"chex.PRNGKey", "jaxtyping.PRNGKeyArray", "jax.random.PRNGKeyArray", "jax.random.KeyArray", "flax.typing.PRNGKey"}
+)
 _RANGES = frozenset("""arange linspace logspace geomspace hamming hanning bartlett blackman kaiser PRNGKey""".split())
 #: Reductions of jax.numpy: one element unless an axis is given.
 _REDUCTIONS = frozenset(

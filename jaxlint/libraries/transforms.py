@@ -200,3 +200,11 @@ WRAPPERS = frozenset(
         "flax.linen.compact",
     }
 )
+#: What equinox has that does the same to the arrays of what it is given.
+OF_EQUINOX = {
+    "jax.jit": "equinox.filter_jit",
+    "jax.grad": "equinox.filter_grad",
+    "jax.value_and_grad": "equinox.filter_value_and_grad",
+    "jax.checkpoint": "equinox.filter_checkpoint",
+    "optax.apply_updates": "equinox.apply_updates",
+}

@@ -1,4 +1,4 @@
-"""The functions of jax that go through trees, by all names that they had or have."""
+"""The functions that go through trees, by all names that they had or have, and types of trees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ TREE_STRUCTURE = _names("structure", "tree_structure")
 TREE_UNFLATTEN = _names("unflatten", "tree_unflatten")
 #: What makes one array of all leaves, and gives the function that makes a tree of such an array.
 RAVEL = "jax.flatten_util.ravel_pytree"
+#: The functions of equinox that take some leaves out of a tree, and that make two trees of one.
+FILTER = "equinox.filter"
+PARTITION = "equinox.partition"
+#: The dictionary of flax that cannot be changed.
+FROZEN_DICT = "flax.core.FrozenDict"
 #: Annotations of what is a tree, whatever it is made of.
 TREE_TYPES = frozenset(
-    "chex.ArrayTree flax.core.FrozenDict jaxtyping.PyTree optax.OptState optax.Params optax.Updates".split()
+    f"chex.ArrayTree {FROZEN_DICT} jaxtyping.PyTree optax.OptState optax.Params optax.Updates".split()
 )

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from jaxlint.cache.digests import digest
 from jaxlint.config.settings import Settings
+from jaxlint.libraries.packages import DISTRIBUTION_OF
 from jaxlint.project.files import SUFFIXES, holds_no_sources
 from jaxlint.project.modules import Module, Project
 from jaxlint.syntax.paths import stamp
@@ -34,9 +35,7 @@ _COMMENT = re.compile(rb"#\s*(?i:noqa|jaxlint)")
 
 #: Importing one of these packages, directly or through other modules, makes a module worth a look.
 #: They are those of `jaxlint.pytrees.frameworks`, which takes twice as long to load as Python to start.
-FRAMEWORK_PACKAGES = frozenset(
-    ["chex", "equinox", "flax", "jax", "jax_dataclasses", "mujoco", "penzai", "simple_pytree", "tjax", "treeo", "treex"]
-)
+FRAMEWORK_PACKAGES = frozenset(DISTRIBUTION_OF)
 
 
 def framework_packages(settings: Settings) -> frozenset[str]:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from jaxlint.libraries.packages import OTHER_SPELLINGS
 from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
 from jaxlint.symbols.outline import Assignment, Binding, Class, Definition, Function, Import, Scope
 from jaxlint.syntax.expressions import Attribute, Expr, Name, Span, dotted, is_none
@@ -100,15 +101,6 @@ Symbol: TypeAlias = External | ModuleSymbol | ClassSymbol | FunctionSymbol | Val
 
 #: Of how many expressions it is stored what they mean.
 _RESOLVED_STORED = 5_000
-
-#: Other spellings of the same object, by prefix or in full.
-_CANONICAL_PREFIXES = (
-    ("typing_extensions.", "typing."),
-    ("beartype.typing.", "typing."),
-    ("jax._src.tree_util.", "jax.tree_util."),
-    ("flax.experimental.nnx.", "flax.nnx."),
-    ("flax.nnx.training.metrics.", "flax.nnx.metrics."),
-)
 
 
 class Resolver:
@@ -437,7 +429,7 @@ class Resolver:
         return known
 
     def _canonical_spelling(self, name: str) -> str:
-        for prefix, replacement in _CANONICAL_PREFIXES:
+        for prefix, replacement in OTHER_SPELLINGS:
             if name.startswith(prefix):
                 name = replacement + name[len(prefix) :]
         return self.aliases.get(name, name)

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_TYPES, JAXTYPING_DTYPES
 from jaxlint.libraries.transforms import TRANSFORMS
+from jaxlint.libraries.trees import FROZEN_DICT
+from jaxlint.libraries.updates import SELECT, UPDATE_FUNCTIONS
 from jaxlint.project.index import Key, NotIndexedYet, ProjectIndex, VisibleUpdates
 from jaxlint.project.modules import Module, Project
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol, ValueSymbol
@@ -24,17 +26,16 @@ from jaxlint.pytrees.frameworks import (
     BY_BASE,
     BY_DECORATOR,
     FIELD_FUNCTIONS,
-    NAMED_TUPLE,
+    FRAMEWORKS,
     PLAIN_CLASS,
 )
-from jaxlint.pytrees.frameworks.jax_dataclasses import ENFORCED
 from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.non_arrays import REFUSED_TYPES
 from jaxlint.pytrees.registrations import Registrations
 from jaxlint.pytrees.stubs import ALWAYS, described, is_stub
 from jaxlint.pytrees.target import ExtraField, Target
-from jaxlint.pytrees.updating import SELECT, UPDATE_FUNCTIONS, UpdatingMethods
+from jaxlint.pytrees.updating import UpdatingMethods
 from jaxlint.symbols.outline import (
     Class,
     FieldDeclaration,
@@ -53,15 +54,10 @@ from jaxlint.syntax.expressions import (
 #: Further names at which resolution stops, because inference or a rule knows them.
 _KNOWN = frozenset(
     {
-        "jax_dataclasses.Static",
-        "jax_dataclasses.copy_and_mutate",
-        "jax_dataclasses.replace",
-        "jax_dataclasses.jit",
-        ENFORCED,
+        *(name for framework in FRAMEWORKS for name in framework.known_names),
         *UPDATE_FUNCTIONS,
         SELECT,
-        "flax.nnx.Static",
-        "flax.core.FrozenDict",
+        FROZEN_DICT,
         # whatever an installed package makes of them
         *ARRAY_TYPES,
         *ARRAY_ASSERTIONS,
@@ -123,7 +119,8 @@ class PytreeModel:
             return None
         func = self.resolver.resolve(call.func, symbol.module, symbol.scope)
         names = field_names(call.positional[1])
-        if not isinstance(func, External) or func.name not in NAMED_TUPLE.bases or names is None:
+        framework = BY_BASE.get(func.name) if isinstance(func, External) else None
+        if framework is None or not framework.is_tuple or names is None:
             return None
         at = symbol.assignment.at
         declaration = Class(

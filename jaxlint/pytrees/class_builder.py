@@ -9,27 +9,14 @@ from jaxlint.pytrees.declared_class import ancestors_of
 from jaxlint.pytrees.fields import Body
 from jaxlint.pytrees.flatten import AttributeReader
 from jaxlint.pytrees.framework import Framework, Role, Subclasses
-from jaxlint.pytrees.frameworks import (
-    DATACLASS,
-    JAX_DATACLASSES,
-    PENZAI,
-    PLAIN_CLASS,
-    PYTREE_NODE_CLASS,
-    REGISTER_DATACLASS,
-    REGISTER_STATIC,
-    SIMPLE_PYTREE,
-    TREEX,
-)
-from jaxlint.pytrees.frameworks.equinox import IS_NO_FROZEN_DATACLASS
+from jaxlint.pytrees.frameworks import DATACLASS, PLAIN_CLASS
 from jaxlint.pytrees.model import DataclassParams, Field, FieldLists, Kind, PytreeClass
-from jaxlint.pytrees.project_decorators import PROJECT, with_wrapped_default
+from jaxlint.pytrees.project_decorators import with_wrapped_default
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.symbols.outline import (
     Function,
 )
 
-#: The function of jax_dataclasses that makes instances mutable.
-_MARKS_MUTABLE = "_mark_mutable"
 _METACLASSES = frozenset({"abc.ABCMeta", "enum.EnumMeta", "enum.EnumType", "builtins.type"})
 
 
@@ -94,7 +81,7 @@ class ClassBuilder(ClassMembers):
         lists: FieldLists | None = None
         known = self._fields_known(is_dataclass)
         attributes = AttributeReader(self.symbol)
-        if framework is PYTREE_NODE_CLASS:
+        if framework.flattens_itself:
             flattened = attributes.from_flatten(self._flatten_function())
             if flattened is not None:
                 fields, explicit = flattened, tuple(f.name for f in flattened if f.role is Role.LEAF)
@@ -103,7 +90,7 @@ class ClassBuilder(ClassMembers):
             else:
                 fields = [with_role(f, Role.UNKNOWN) for f in fields]
             known = False
-        elif (framework is REGISTER_DATACLASS or framework.id == PROJECT) and self.registering is not None:
+        elif framework.by_lists and self.registering is not None:
             callee = self.registering[1]
             lists = self._lists(callee)
             fields, explicit = apply_lists(fields, lists)
@@ -112,12 +99,12 @@ class ClassBuilder(ClassMembers):
             fields = [with_role(f, Role.UNKNOWN) if f.name in self.unsure else f for f in fields]
         elif framework.is_tuple and self.registering is not None:
             fields = [with_role(f, Role.UNKNOWN) for f in fields]  # it is flattened as the registration says
-        elif framework is REGISTER_STATIC:
+        elif framework.is_opaque:
             fields = [with_role(f, Role.STATIC) for f in fields]
-        elif framework is SIMPLE_PYTREE and not any(p.is_dataclass for p in self.parents) and not is_dataclass:
+        elif framework.fields_in_init and not any(p.is_dataclass for p in self.parents) and not is_dataclass:
             fields = attributes.from_init(fields, self._marked_static(ancestors_of(self.parents)))
             known = False
-        elif framework is TREEX and not is_dataclass:
+        elif framework.fields_by_annotation and not is_dataclass:
             fields = [f for f in self._merge_members(body, framework, True) if f.kind is Kind.FIELD]
             known = False
         return fields, explicit, lists, known
@@ -126,7 +113,7 @@ class ClassBuilder(ClassMembers):
         """The framework of the class, and whether the class itself is registered as a pytree."""
         if self.roots:
             root = self.roots[0]
-            if root is PENZAI:
+            if root.refuses_undecorated:
                 return root, self.registering is not None or self._registered_otherwise()
             return root, self._registers(root)
         pytrees = [p for p in self.parents if p.is_pytree]
@@ -135,7 +122,7 @@ class ClassBuilder(ClassMembers):
         inherited = next(automatic, pytrees[0] if pytrees else None)
         if self.registering is not None:
             if inherited is not None and (
-                inherited.framework is PENZAI or inherited.framework.subclasses is not Subclasses.OPAQUE
+                inherited.framework.refuses_undecorated or inherited.framework.subclasses is not Subclasses.OPAQUE
             ):
                 return inherited.framework, True
             return self.registering[0], True
@@ -203,8 +190,8 @@ class ClassBuilder(ClassMembers):
         if not is_dataclass or framework.is_tuple:
             return None
         maker = self.maker or framework
-        if maker.id == "equinox":
-            holds = self.model.target.holds(IS_NO_FROZEN_DATACLASS)
+        if maker.freezes_itself is not None:
+            holds = self.model.target.holds(maker.freezes_itself)
             frozen = None if holds is None else not holds
             return DataclassParams(self._generated_init(framework, is_dataclass), False, frozen, False, False)
         frozen = self._option("frozen", maker.frozen) if maker.frozen_option else maker.frozen
@@ -239,19 +226,17 @@ class ClassBuilder(ClassMembers):
             return None, None
         if any(_sets_itself(c) for c in ancestors_of(self.parents)):
             return None, None
-        if framework is JAX_DATACLASSES and self._switches_mutability():
+        if framework.mutability_switch and self._switches_mutability(framework.mutability_switch):
             return None, None
-        if framework.is_pytree and framework.frozen is not None and framework.subclasses is Subclasses.AUTO:
-            if not framework.frozen_option:
-                return framework.frozen, None
-        if framework is PENZAI:
-            return True, None
+        by_base = framework.subclasses is Subclasses.AUTO or framework.refuses_undecorated
+        if by_base and framework.is_pytree and framework.frozen is not None and not framework.frozen_option:
+            return framework.frozen, None
         if framework.is_tuple and self.roots:
             return True, None
         if params is not None and params.frozen is not False:
             return params.frozen, None
-        if framework is SIMPLE_PYTREE:
-            mutable = self._class_keyword("mutable", False)
+        if framework.mutable_keyword:
+            mutable = self._class_keyword(framework.mutable_keyword, False)
             if mutable is not False and any(
                 c.params and c.params.frozen is not False for c in ancestors_of(self.parents)
             ):
@@ -259,10 +244,10 @@ class ClassBuilder(ClassMembers):
             return (None if mutable is None else not mutable), None
         return (False, None) if params is not None else self._inherited_frozen()
 
-    def _switches_mutability(self) -> bool:
-        """Whether a module of the family reaches for what `copy_and_mutate` does behind the scenes."""
+    def _switches_mutability(self, switch: str) -> bool:
+        """Whether a module of the family reaches for the function that makes instances mutable."""
         modules = {self.module, *(c.module for c in ancestors_of(self.parents))}
-        return any(_MARKS_MUTABLE in unit.calls for module in modules for unit in module.outline.units)
+        return any(switch in unit.calls for module in modules for unit in module.outline.units)
 
     def _inherited_frozen(self) -> tuple[bool | None, frozenset[str] | None]:
         """An undecorated subclass of a frozen dataclass refuses only the names of its parents' fields."""
@@ -270,7 +255,7 @@ class ClassBuilder(ClassMembers):
             if parent.frozen is None:
                 return None, None
             if parent.frozen:
-                if parent.framework is JAX_DATACLASSES:
+                if parent.framework.freezes_subclasses:
                     return True, None
                 names = frozenset(f.name for f in parent.fields)
                 names = names if parent.frozen_names is None else parent.frozen_names

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 from msgspec.structs import replace
 
 from jaxlint.pytrees.declared_class import DeclaredClass, ancestors_of
 from jaxlint.pytrees.fields import Body, DeclaredField
 from jaxlint.pytrees.framework import Framework, InitFalse, Role
-from jaxlint.pytrees.frameworks import (
-    NNX,
-    REGISTER_DATACLASS,
-    SIMPLE_PYTREE,
-)
 from jaxlint.pytrees.model import Field, FieldLists, Kind, Placed, PytreeClass
-from jaxlint.pytrees.project_decorators import PROJECT
 from jaxlint.symbols.outline import (
     Function,
 )
@@ -38,7 +34,7 @@ class ClassMembers(DeclaredClass):
         merging = bases
         if len(self.parents) == 1 and self.parents[0].is_dataclass and not self.parents[0].framework.is_tuple:
             merging = bases[:1]  # it has merged the members of all others, of which there may be a thousand
-        relisted = (framework is REGISTER_DATACLASS or framework.id == PROJECT) and self.registering is not None
+        relisted = framework.by_lists and self.registering is not None
         for parent in reversed(merging):
             for field in parent.members:
                 known = parent.framework is framework and not relisted and not framework.reads_dict
@@ -121,22 +117,20 @@ class ClassMembers(DeclaredClass):
         return framework.role(self.model.context(place.expr, place.module, place.scope, field.metadata))
 
     def _marked(self, fields: list[Field], framework: Framework) -> list[Field]:
-        """The fields with the marks that the bodies of all classes leave, decorated or not.
-
-        simple_pytree: static once, static for ever; nnx: the nearest class counts, and plain dataclasses do not.
-        """
+        """The fields with the marks that the bodies of all classes leave, decorated or not."""
         key, means_static = framework.static_metadata or ("", True)
         marks: dict[str, bool | None] = {}
+        found_in: list[Mapping[str, bool | None]] = []
         for cls in reversed(ancestors_of(self.parents)):
             if cls.framework is framework:
-                found = self.model.bodies.marks(cls.symbol, key)
-            elif framework is SIMPLE_PYTREE and cls.params is not None:
-                found = {m.name: m.metadata[key] for m in cls.members if key in m.metadata}
-            else:
-                continue
-            marks.update({n: v for n, v in found.items() if marks.get(n) is not means_static or framework is NNX})
-        own = self.model.bodies.marks(self.symbol, key)
-        marks.update({n: v for n, v in own.items() if marks.get(n) is not means_static or framework is NNX})
+                found_in.append(self.model.bodies.marks(cls.symbol, key))
+            elif framework.counts_plain_marks and cls.params is not None:
+                found_in.append({m.name: m.metadata[key] for m in cls.members if key in m.metadata})
+        found_in.append(self.model.bodies.marks(self.symbol, key))
+        for found in found_in:
+            if framework.static_stays:
+                found = {name: mark for name, mark in found.items() if marks.get(name) is not means_static}
+            marks |= found
         marked = []
         for field in fields:
             metadata = {k: v for k, v in field.metadata.items() if k != key}

@@ -7,28 +7,25 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from jaxlint.libraries.neutral import NEUTRAL_DECORATORS, NEUTRAL_PACKAGES
 from jaxlint.libraries.standard import may_construct
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Resolver, Symbol, ValueSymbol
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.fields import BodyReader, DeclaredField
-from jaxlint.pytrees.framework import Framework
+from jaxlint.pytrees.framework import Framework, Subclasses
 from jaxlint.pytrees.frameworks import (
     BY_BASE,
     BY_DECORATOR,
     DATACLASS,
-    FLAX_DATACLASS,
-    FLAX_NODE,
+    NEUTRAL_BASES,
     PLAIN_CLASS,
-    REGISTER_DATACLASS,
 )
-from jaxlint.pytrees.frameworks.jax_dataclasses import ENFORCED
 from jaxlint.pytrees.frameworks.jax_register import DROPS_BY_NAME
 from jaxlint.pytrees.interpreted import Env, TheClass, Undecided
 from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import Field, FieldLists, Kind, Placed, PytreeClass, Registration, merge_mro, truth
-from jaxlint.pytrees.neutral import NEUTRAL_DECORATORS, NEUTRAL_PACKAGES
 from jaxlint.pytrees.project_decorators import Made, a_field, decorate, decorate_by_call, is_unsure, registers_subclass
 from jaxlint.pytrees.registrations import Registrations
 from jaxlint.pytrees.target import Target
@@ -117,7 +114,7 @@ class DeclaredClass:
                 if framework is not None:
                     self.before_root = list(self.parents) if self.before_root is None else self.before_root
                     self.roots.append(framework)
-                elif symbol.name != ENFORCED and symbol.name.partition(".")[0] not in NEUTRAL_PACKAGES:
+                elif symbol.name not in NEUTRAL_BASES and symbol.name.partition(".")[0] not in NEUTRAL_PACKAGES:
                     self.unknown_base = True
                 else:
                     self.constructing_base |= may_construct(symbol.name)
@@ -203,7 +200,8 @@ class DeclaredClass:
         if not isinstance(expr, Call):
             return False
         symbol = self.model.resolver.resolve(expr.func, self.module, self.scope)
-        return isinstance(symbol, External) and symbol.name in REGISTER_DATACLASS.decorators
+        framework = BY_DECORATOR.get(symbol.name) if isinstance(symbol, External) else None
+        return framework is not None and framework.lists_fields
 
     def _apply(self, callee: Callee | None, place: Registration) -> None:
         """Note what one decorator (or registering call) does to the class; `place` says where it stands."""
@@ -221,12 +219,7 @@ class DeclaredClass:
             neutral = callee.name in NEUTRAL_DECORATORS or callee.name.partition(".")[0] in NEUTRAL_PACKAGES
             self.unknown_decorator |= not neutral
             return
-        # flax returns a class that its base, or its own decorator, has made a pytree already
-        ignored = framework is FLAX_DATACLASS and (
-            FLAX_NODE in self.roots
-            or any(p.framework is FLAX_NODE for p in self.parents)
-            or any(r.framework is FLAX_DATACLASS for r in self.registrations)
-        )
+        ignored = framework.ignores_repeats and self._is_made_already(framework)
         if framework.makes_dataclass and not ignored:
             self.dataclass_options, self.maker = callee, framework
         registration = replace(
@@ -236,6 +229,12 @@ class DeclaredClass:
             self.made_by.append(registration)
         if framework is not DATACLASS:
             self._register(callee, framework, registration)
+
+    def _is_made_already(self, framework: Framework) -> bool:
+        """Whether the base class of a framework, or its decorator, has made the class a pytree already."""
+        automatic = [p.framework for p in self.parents if p.framework.subclasses is Subclasses.AUTO]
+        by_base = any(base.ignores_repeats for base in (*self.roots, *automatic))
+        return by_base or any(r.framework is framework for r in self.registrations)
 
     def _register(self, callee: Callee, framework: Framework, place: Registration) -> None:
         """Note what registers the class."""
@@ -249,7 +248,7 @@ class DeclaredClass:
                 of_dataclass=of_dataclass,
                 options=dict(callee.keywords),
                 positional=callee.positional,
-                has_lists=framework is REGISTER_DATACLASS and self._lists(callee) is not None,
+                has_lists=framework.lists_fields and self._lists(callee) is not None,
                 arguments_known=callee.complete,
             )
         )

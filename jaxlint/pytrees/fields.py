@@ -12,6 +12,7 @@ from jaxlint.project.modules import OPAQUE_PACKAGES, Module
 from jaxlint.project.resolution import UNKNOWN, ClassSymbol, External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.framework import FieldFunction
+from jaxlint.pytrees.frameworks import BY_BASE
 from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import FieldCall, Kind, Placed, truth
 from jaxlint.pytrees.project_decorators import declared_by
@@ -22,8 +23,6 @@ from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, E
 _KINDS = {"typing.ClassVar": Kind.CLASS_VAR, "dataclasses.InitVar": Kind.INIT_VAR}
 #: The markers of the standard library by the last part of their names: whatever hands them on, they are the same.
 _MARKERS = {name.rpartition(".")[2]: name for name in (*_KINDS, "dataclasses.KW_ONLY")}
-#: Annotations that equinox hides from the dataclass machinery.
-_ABSTRACT = frozenset({"AbstractVar", "AbstractClassVar"})
 #: Metadata of which nothing is known.
 _ANY_METADATA: dict[str, bool | None] = {"static": None, "pytree_node": None, "node": None}
 
@@ -58,6 +57,12 @@ class BodyReader:
         self.functions = functions
         #: The packages of which it is known what declares a field.
         self._described = OPAQUE_PACKAGES | {name.partition(".")[0] for name in functions}
+        #: By package, the annotations that it hides from the dataclass machinery.
+        self._abstract = {
+            base.partition(".")[0]: framework.abstract_fields
+            for base, framework in BY_BASE.items()
+            if framework.abstract_fields
+        }
         self.run = run
         self.resolver = resolver
         self.callees = callees
@@ -69,7 +74,7 @@ class BodyReader:
         members: dict[str, DeclaredField] = {}
         for declaration in symbol.declaration.fields:
             head = self._head(declaration.annotation, module, scope)
-            if head is not None and head.startswith("equinox.") and head.rpartition(".")[2] in _ABSTRACT:
+            if head is not None and head.rpartition(".")[2] in self._abstract.get(head.partition(".")[0], ()):
                 continue
             if head == "dataclasses.KW_ONLY":
                 kw_only = True
@@ -163,7 +168,7 @@ class BodyReader:
         """The truth values in the metadata that a field function leaves; None where it is no literal."""
         spec = self.functions[callee.name]
         user = self._user_metadata(callee.keyword("metadata"))
-        own: dict[str, bool | None] = dict(spec.fixed)
+        own: dict[str, bool | None] = {**spec.usual, **spec.fixed}
         for parameter, value in zip(spec.positional, callee.positional, strict=False):
             if parameter in spec.keywords:
                 own[spec.keywords[parameter]] = truth(value, None)
@@ -171,8 +176,6 @@ class BodyReader:
             given = callee.keyword(parameter)
             if given is not None and not (spec.drops_false and truth(given, None) is False):
                 own[key] = truth(given, None)
-        if callee.name == "flax.struct.field" and "pytree_node" not in own:
-            own["pytree_node"] = True
         return {**own, **user} if spec.user_wins else {**user, **own}
 
     def _user_metadata(self, metadata: Placed | None) -> dict[str, bool | None]:

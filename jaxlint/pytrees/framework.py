@@ -60,6 +60,8 @@ class FieldFunction(msgspec.Struct, frozen=True):
 
     #: Metadata that every call sets.
     fixed: Mapping[str, bool] = msgspec.field(default_factory=dict)
+    #: Metadata that a call sets unless it is told otherwise.
+    usual: Mapping[str, bool] = msgspec.field(default_factory=dict)
     #: Keyword parameters that become metadata of the named key.
     keywords: Mapping[str, str] = msgspec.field(default_factory=dict)
     #: Positional parameters, in order: `default`, one of `keywords`, or a name for what leaves nothing in a class body.
@@ -68,6 +70,10 @@ class FieldFunction(msgspec.Struct, frozen=True):
     drops_false: bool = False
     #: Whether metadata that the user passes wins over `fixed`.
     user_wins: bool = False
+    #: What it takes besides what `dataclasses.field` does and what becomes metadata.
+    further: frozenset[str] = frozenset()
+    #: Whether its signature is its own.
+    is_unlike_field: bool = False
     #: The function to call instead where the field is not to be marked, if this one always marks.
     unmarked: str = ""
 
@@ -122,6 +128,18 @@ class Framework(msgspec.Struct, frozen=True):
     subclasses: Subclasses = Subclasses.OPAQUE
     #: Whether a subclass that is not decorated itself cannot be instantiated.
     refuses_undecorated: bool = False
+    #: Whether its decorator returns a class as it is that is its own already.
+    ignores_repeats: bool = False
+    #: What the error of applying its decorator twice says, if that is refused in words of its own.
+    refuses_repeats: str = ""
+    #: Whether it registers a class without asking whether that is registered already.
+    registers_anyway: bool = False
+    #: Whether each subclass is frozen anew, and so may have no decorator that makes a subclass of it.
+    freezes_each: bool = False
+    #: Whether lists say which fields are leaves: those of a call, or what a decorator of the project was seen to list.
+    by_lists: bool = False
+    #: What the error says of a class statement that its own rules refuse.
+    class_error: str = ""
     #: Frozen unless declared otherwise; None: whatever the `@dataclass` below says.
     frozen: bool | None = True
     #: Whether `frozen=False` is refused.
@@ -130,19 +148,29 @@ class Framework(msgspec.Struct, frozen=True):
     checks_each_base: bool = False
     #: Whether the `frozen=` option of the decorator (or class keyword) is honoured.
     frozen_option: bool = False
+    #: The class keyword that makes instances mutable.
+    mutable_keyword: str = ""
+    #: Whether a frozen class refuses all assignments in subclasses as well, and not those to its own fields only.
+    freezes_subclasses: bool = False
+    #: Where the dataclass machinery does not take a class for frozen, because the framework freezes it otherwise.
+    freezes_itself: Fact | None = None
     frozen_error: str = "dataclasses.FrozenInstanceError"
     #: Methods that run whenever an instance is made.
     constructing: frozenset[str] = frozenset({"__init__", "__post_init__"})
     #: Methods in which a frozen instance may be assigned to.
     assignable_in: frozenset[str] = frozenset()
-    #: Whether a context manager gives out a copy that may be changed in place.
-    mutable_copies: bool = False
+    #: The context manager that gives out a copy that may be changed in place.
+    mutable_copies: str = ""
+    #: The function behind that, by which a project may make any instance mutable.
+    mutability_switch: str = ""
     #: Whether what `copy.copy` makes of an instance may be assigned to, as if it were still being constructed.
     copies_are_open: bool = False
     #: What the deletion of an attribute does to a frozen instance, if it is not refused.
     deletion: str = ""
     #: Where it is not refused, if that depends on versions.
     deletion_fact: Fact | None = None
+    #: Whether construction has to set every field.
+    wants_all_fields: bool = False
     #: Whether construction has to set every field, and may set no other attribute.
     checks_fields: bool = False
     #: Whether an inherited `__init__` that is written out is refused, as one would be made of the fields.
@@ -151,8 +179,12 @@ class Framework(msgspec.Struct, frozen=True):
     keeps_inherited_init: bool = False
     #: Whether a class has to list the fields that it inherits again.
     relists_fields: bool = False
-    #: Whether an annotation may declare a field that subclasses have to declare.
-    abstract_fields: bool = False
+    #: The annotations, by the last part of their names, that declare what subclasses have to declare.
+    abstract_fields: frozenset[str] = frozenset()
+    #: Whether the attributes that `__init__` sets are the fields of a class that is no dataclass.
+    fields_in_init: bool = False
+    #: Whether annotations declare fields although the class is no dataclass.
+    fields_by_annotation: bool = False
     #: Whether fields have converters, which decide what the constructor takes.
     converters: bool = False
     #: Whether the generated `__init__` of a frozen class assigns with `object.__setattr__`.
@@ -165,6 +197,8 @@ class Framework(msgspec.Struct, frozen=True):
     replace_overwrites: bool = False
     #: The function that copies with changes, where instances have no method for it.
     copy_function: str = "dataclasses.replace"
+    #: Whether that function replaces leaves only, which a function of the user's selects.
+    copies_leaves: bool = False
     #: What the constructor, or that method, raises for a name that is no field.
     unknown_name_error: str = "TypeError"
     #: Further methods that the framework puts into every class, whatever the class has itself.
@@ -191,6 +225,10 @@ class Framework(msgspec.Struct, frozen=True):
     filters: bool = False
     #: Whether a field that was marked once stays as it was marked in subclasses that declare it again.
     marks_stay: bool = False
+    #: Whether a field that was static once stays static, whatever nearer classes say; else the nearest mark counts.
+    static_stays: bool = False
+    #: Whether the marks in plain dataclasses among the base classes count as well.
+    counts_plain_marks: bool = False
     #: Whether a subclass that marks a field otherwise is refused.
     refuses_other_marks: bool = False
     #: The class keyword that turns registration off.
@@ -199,6 +237,12 @@ class Framework(msgspec.Struct, frozen=True):
     class_keywords: frozenset[str] | None = None
     #: Those of them that older versions refuse, at all or beside some base classes.
     young_keywords: Mapping[str, Fact] = msgspec.field(default_factory=dict)
+    #: Those of them that a class statement fails with if they are true, and what the error says.
+    refused_keywords: Mapping[str, str] = msgspec.field(default_factory=dict)
+    #: What the error says of a class with slots, if it takes none.
+    refuses_slots: str = ""
+    #: Whether the fields of a class may not be slots already when its decorator runs.
+    refuses_slots_below: bool = False
     #: The keywords that its decorators take, by the name of the decorator.
     options: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
     #: The metadata key that marks static fields, and the truth value that means static.
@@ -212,8 +256,16 @@ class Framework(msgspec.Struct, frozen=True):
     static_marking: tuple[str, str, str] | None = None
     #: What the annotation of a static field is put into, where that marks it.
     static_annotation: str = ""
+    #: Annotations that say so to a reader, whether or not they mark the field.
+    static_words: frozenset[str] = frozenset()
+    #: Whether its metadata key is a word of which nothing follows where others set it.
+    key_is_ambiguous: bool = False
     #: The function that usually declares fields.
     field_function: str = "dataclasses.field"
+    #: Whether what an attribute is given decides whether it is data, as `libraries.nnx` says.
+    data_by_value: bool = False
+    #: The package of transformations of its own, through which what changes in an instance reaches the caller.
+    transformations: str = ""
     #: Whether a field that nobody has marked may be static by its value or its annotation.
     static_by_value: bool = False
     #: What it looks for in annotations as they are stored: it does not see it in a string.
@@ -230,5 +282,9 @@ class Framework(msgspec.Struct, frozen=True):
     is_opaque: bool = False
     #: Whether `==` on instances compares the fields one by one (and so fails on arrays).
     compares_fields: bool = True
+    #: Base classes of it that neither add fields nor change assignment.
+    neutral_bases: frozenset[str] = frozenset()
+    #: Further names of it that inference or a rule knows.
+    known_names: frozenset[str] = frozenset()
     #: What holds for some versions only.
     facts: tuple[Fact, ...] = ()

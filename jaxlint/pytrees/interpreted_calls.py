@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jaxlint.libraries.neutral import NEUTRAL_DECORATORS
 from jaxlint.pytrees.interpreted import (
     UNKNOWN,
     ADeclaration,
@@ -29,14 +30,7 @@ from jaxlint.syntax.expressions import Attribute, Conditional, Name, Subscript
 
 #: Functions that do nothing to a class that they are given.
 _HARMLESS_PACKAGES = frozenset({"builtins", "typing", "functools", "inspect", "abc", "types", "collections", "logging"})
-_HARMLESS = frozenset(
-    {
-        "dataclasses.fields",
-        "flax.serialization.register_serialization_state",
-        "jaxtyping.jaxtyped",
-        "beartype.beartype",
-    }
-)
+_HARMLESS = NEUTRAL_DECORATORS | {"dataclasses.fields"}
 _KEY = "a key of a path"
 
 

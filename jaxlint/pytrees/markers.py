@@ -6,16 +6,15 @@ import msgspec
 
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS, FRAMEWORKS
-from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.pytrees.model import Field, FieldCall
 from jaxlint.syntax.expressions import Expr
 
 #: Annotations that mark a field.
-ANNOTATIONS = frozenset({STATIC, "flax.nnx.Static"})
+ANNOTATIONS = frozenset(name for framework in FRAMEWORKS for name in framework.static_words)
 #: Metadata that marks a field, and the value that means static.
 _METADATA = dict.fromkeys(f.static_metadata for f in FRAMEWORKS if f.static_metadata is not None)
 #: Keys that only the functions of their own framework may be taken to set with this meaning.
-_AMBIGUOUS = frozenset({"node"})
+_AMBIGUOUS = frozenset(f.static_metadata[0] for f in FRAMEWORKS if f.static_metadata and f.key_is_ambiguous)
 
 
 class Marker(msgspec.Struct, frozen=True):

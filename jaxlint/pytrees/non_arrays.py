@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxlint.libraries import linen
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol, ValueSymbol
 from jaxlint.pytrees.model import Placed
@@ -44,7 +45,7 @@ REFUSED_TYPES = {
     "jax.sharding.Mesh": "a mesh",
     "jax.sharding.NamedSharding": "a sharding",
     "jax.sharding.Sharding": "a sharding",
-    "flax.linen.Module": "a linen module",
+    linen.MODULE: "a linen module",
     "datetime.datetime": "a datetime",
     "datetime.date": "a date",
     "datetime.timedelta": "a timedelta",

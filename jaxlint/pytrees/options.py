@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from jaxlint.pytrees.frameworks import FLAX_NODE, NNX
 from jaxlint.pytrees.model import Placed, PytreeClass, truth
 from jaxlint.syntax.expressions import Expr
 
@@ -38,9 +37,10 @@ def unsupported_options(cls: PytreeClass) -> Iterator[Unsupported]:
             if name not in accepted:
                 text = f"got an unexpected keyword argument '{name}'"
                 yield Unsupported(name, placed.expr, f"`{by}`", "TypeError", text)
-            elif name == "slots" and cls.framework is NNX and truth(placed, None):
-                text = "Pytree currently does not support __slots__"
-                yield Unsupported(name, placed.expr, f"`{cls.framework.title}`", "TypeError", text)
+            elif name == "slots" and cls.framework.refuses_slots and truth(placed, None):
+                yield Unsupported(
+                    name, placed.expr, f"`{cls.framework.title}`", "TypeError", cls.framework.refuses_slots
+                )
             elif name == "frozen" and run.framework.must_be_frozen and truth(placed, None) is False:
                 text = "Pytree dataclasses can only be frozen!"
                 yield Unsupported(name, placed.expr, f"`{by}`", "AssertionError", text, True)
@@ -57,9 +57,8 @@ def _class_keywords(cls: PytreeClass) -> Iterator[Unsupported]:
             continue
         if name not in framework.class_keywords:
             yield Unsupported(name, argument.value, title, "TypeError", "keyword argument")
-        elif name == "slots" and framework is FLAX_NODE and truth(Placed(argument.value, cls.module, ""), None):
-            text = "Cannot overwrite attribute __setattr__ in class"
-            yield Unsupported(name, argument.value, title, "TypeError", text)
+        elif name in framework.refused_keywords and truth(Placed(argument.value, cls.module, ""), None):
+            yield Unsupported(name, argument.value, title, "TypeError", framework.refused_keywords[name])
 
 
 def _takes_keywords(cls: PytreeClass) -> bool:

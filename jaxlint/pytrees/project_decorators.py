@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Protocol
 
 import msgspec
@@ -13,7 +12,9 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.callee import Callee
 from jaxlint.pytrees.framework import Framework, Unflatten
-from jaxlint.pytrees.frameworks import REGISTER_DATACLASS
+from jaxlint.pytrees.frameworks import BY_DECORATOR
+from jaxlint.pytrees.frameworks.jax_register import BY_METHODS, FLATTENING
+from jaxlint.pytrees.frameworks.project import project_framework
 from jaxlint.pytrees.interpreted import (
     MISSING,
     UNKNOWN,
@@ -29,7 +30,6 @@ from jaxlint.pytrees.interpreted import (
 )
 from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import Field, Placed
-from jaxlint.pytrees.registrations import FLATTENING
 from jaxlint.syntax.expressions import (
     Call,
     Constant,
@@ -44,21 +44,10 @@ from jaxlint.syntax.expressions import (
     without_call,
 )
 
-_NODE_CLASSES = {
-    "jax.tree_util.register_pytree_node_class": ("tree_flatten", False),
-    "jax.tree_util.register_pytree_with_keys_class": ("tree_flatten_with_keys", True),
-}
-#: What such a decorator does with the two methods.
-_WITH_METHODS = {
-    "jax.tree_util.register_pytree_node_class": "jax.tree_util.register_pytree_node",
-    "jax.tree_util.register_pytree_with_keys_class": "jax.tree_util.register_pytree_with_keys",
-}
 #: Attributes that change what is known of a class, if a decorator sets them.
 _TELLING = frozenset(
     "__init__ __new__ __eq__ __hash__ __setattr__ __delattr__ __getattr__ __getattribute__ __post_init__".split()
 )
-#: How the framework of such a class is called.
-PROJECT = "a decorator of the project"
 
 
 def with_wrapped_default(field: Field) -> Field:
@@ -107,28 +96,6 @@ def is_unsure(field: Declared) -> bool:
     return field.opaque or None in field.metadata.values()
 
 
-@lru_cache(maxsize=256)
-def project_framework(title: str, key: str, has_replace: bool, unflatten: Unflatten) -> Framework:
-    """What a decorator of this name makes of classes; `key` is the metadata that it looks at, if that is one."""
-    static = key not in ("pytree_node", "is_leaf", "node", "leaf", "data")
-    return replace(
-        REGISTER_DATACLASS,
-        id=PROJECT,
-        title=title,
-        decorators=frozenset(),
-        static_metadata=(key, static) if key else None,
-        field_functions={},
-        static_marking=None,
-        for_records=False,
-        registered_by_hand=False,
-        lists_fields=False,
-        replace_method="replace" if has_replace else None,
-        replace_overwrites=has_replace,
-        unflatten=unflatten,
-        static_spelling=f"field(metadata=dict({key}={static}))" if key else "it from the static fields",
-    )
-
-
 def decorate(run: Interpreter, decorator: Expr, module: Module, scope: str, cls: TheClass) -> Made | None:
     """What a decorator does to a class; None if that cannot be determined."""
     run.start()
@@ -161,7 +128,7 @@ def registers_subclass(run: Interpreter, hook: FunctionSymbol, cls: TheClass) ->
         run.call(run.closure_of(hook), [cls], {})
     except (Undecided, RecursionError):
         return None
-    if len(cls.applied) != 1 or cls.escaped or cls.attributes or cls.applied[0].name not in _NODE_CLASSES:
+    if len(cls.applied) != 1 or cls.escaped or cls.attributes or cls.applied[0].name not in BY_METHODS:
         return None
     at = hook.declaration.at
     return Callee(cls.applied[0].name, (Placed(Name(at, cls.name), hook.module, ""),), ())
@@ -201,13 +168,11 @@ class _Reader:
             given = [*one.positional, UNKNOWN, UNKNOWN]
             flatten = keywords.get("flatten_func", keywords.get("flatten_with_keys", given[0]))
             unflatten, with_keys = keywords.get("unflatten_func", given[1]), FLATTENING[name]
-        elif name in _NODE_CLASSES and not self.cls.attributes.keys().isdisjoint(
-            (_NODE_CLASSES[name][0], "tree_unflatten")
-        ):
+        elif name in BY_METHODS and not self.cls.attributes.keys().isdisjoint((BY_METHODS[name][0], "tree_unflatten")):
             # the class has what the decorator has set, whether that can be read or not
-            method, with_keys = _NODE_CLASSES[name]
-            flatten, name = self.cls.attributes.get(method, UNKNOWN), _WITH_METHODS[name]
-        elif not (name == "jax.tree_util.register_dataclass" and self._has_replace()):
+            method, name = BY_METHODS[name]
+            flatten, with_keys = self.cls.attributes.get(method, UNKNOWN), FLATTENING[name]
+        elif not (name in BY_DECORATOR and BY_DECORATOR[name].lists_fields and self._has_replace()):
             return self._callee(name, one.positional, keywords), None
         else:
             lists = self._callee(name, one.positional, keywords)

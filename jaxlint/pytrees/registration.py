@@ -5,14 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from jaxlint.pytrees.framework import Framework
-from jaxlint.pytrees.frameworks import CHEX, EQUINOX, MJX, PENZAI, REGISTER_DATACLASS
-from jaxlint.pytrees.frameworks.equinox import IS_NO_FROZEN_DATACLASS
-from jaxlint.pytrees.frameworks.jax_register import READS_FIELDS
+from jaxlint.pytrees.frameworks.jax_register import MISSING_FUNCTION, READS_FIELDS
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.pytrees.target import Target
-
-#: What people write for `jax.tree_util.register_dataclass`.
-MISSING_FUNCTION = "jax.tree.register_dataclass"
+from jaxlint.pytrees.versions import Fact
 
 
 class Clash(msgspec.Struct, frozen=True):
@@ -53,7 +49,7 @@ def fails_by_form(registration: Registration) -> bool:
 
 def lists_nothing(registration: Registration) -> bool:
     """Whether the fields of the class itself are to be read, which an older `register_dataclass` does not do."""
-    return registration.framework is REGISTER_DATACLASS and registration.arguments_known and not registration.has_lists
+    return registration.framework.lists_fields and registration.arguments_known and not registration.has_lists
 
 
 def _refusal(
@@ -61,27 +57,29 @@ def _refusal(
 ) -> tuple[str, str] | None:
     """The exception that registering once more raises, and a part of its text; None if it is accepted."""
     framework = second.framework
-    if framework is CHEX:
-        return _chex_refusal(before, first, second, target)
-    if framework is PENZAI and before is PENZAI:
-        return "ValueError", "Cannot apply pytree_dataclass twice to the same class!"
+    if framework.registers_anyway:
+        return _late_refusal(before, first, second, target)
+    if framework is before and framework.refuses_repeats:
+        return "ValueError", framework.refuses_repeats
     if framework.makes_dataclass:
         frozen = _makes_frozen(framework, second)
         already = _makes_frozen(before, first)
         if frozen is None or already is None:
             return "", ""
-        if before is EQUINOX and (refused := refusal_of_module(frozen, target)) is not None:
-            return refused
+        if before.freezes_itself is not None:
+            refused = refusal_by_itself(frozen, before.freezes_itself, target)
+            if refused is not None:
+                return refused
         if frozen and already:
             return "TypeError", "Cannot overwrite attribute __setattr__ in class"
-    if framework is REGISTER_DATACLASS and not second.of_dataclass and not second.has_lists:
+    if framework.lists_fields and not second.of_dataclass and not second.has_lists:
         return "TypeError", "are required when nodetype is not a dataclass"
     return "ValueError", "Duplicate custom"
 
 
-def refusal_of_module(frozen: bool, target: Target) -> tuple[str, str] | None:
-    """What the dataclass machinery raises for a subclass of a module, "" if unknown; None if it takes it."""
-    is_plain = target.holds(IS_NO_FROZEN_DATACLASS)
+def refusal_by_itself(frozen: bool, freezes_itself: Fact, target: Target) -> tuple[str, str] | None:
+    """What the dataclass machinery raises for a class that its framework freezes, "" if unknown; None if nothing."""
+    is_plain = target.holds(freezes_itself)
     if frozen:
         text = (
             "cannot inherit frozen dataclass from a non-frozen"
@@ -94,17 +92,21 @@ def refusal_of_module(frozen: bool, target: Target) -> tuple[str, str] | None:
     return None if is_plain else ("TypeError", "cannot inherit non-frozen dataclass from a frozen one")
 
 
-def _chex_refusal(
+def _late_refusal(
     before: Framework, first: Registration | None, second: Registration, target: Target
 ) -> tuple[str, str] | None:
-    """chex registers without asking, and a mappable class of its own is a new class."""
-    frozen = _makes_frozen(CHEX, second)
-    if before is MJX or (frozen and _makes_frozen(before, first)):
+    """It registers without asking; a class that it makes a mapping is a new one, with one more base class."""
+    framework = second.framework
+    frozen = _makes_frozen(framework, second)
+    is_made_anew = second.option(framework.mapping_option, True)
+    if before.freezes_each and not frozen and is_made_anew is None:
+        return "", ""
+    if (before.freezes_each and is_made_anew) or (frozen and _makes_frozen(before, first)):
         return "TypeError", "Cannot overwrite attribute __setattr__ in class"
-    if frozen and before is EQUINOX:
-        return refusal_of_module(frozen, target)
-    mappable = [r.option("mappable_dataclass", True) for r in (first, second) if r is not None]
-    if before is CHEX and mappable == [True, True]:
+    if frozen and before.freezes_itself is not None:
+        return refusal_by_itself(frozen, before.freezes_itself, target)
+    mappable = [r.option(framework.mapping_option, True) for r in (first, second) if r is not None]
+    if before is framework and mappable == [True, True]:
         return "TypeError", "duplicate base class Mapping"
     return None
 
@@ -113,7 +115,7 @@ def _makes_frozen(framework: Framework, registration: Registration | None) -> bo
     """Whether a registration leaves a frozen dataclass; None if that is for a `@dataclass` below it to say."""
     if not framework.makes_dataclass and framework.frozen is None:
         return None
-    if not framework.makes_dataclass or framework is EQUINOX:
+    if not framework.makes_dataclass or framework.freezes_itself is not None:
         return False
     if registration is None or not framework.frozen_option:
         return framework.frozen
@@ -142,7 +144,7 @@ class ListProblems(msgspec.Struct, frozen=True):
 def list_problems(cls: PytreeClass) -> ListProblems | None:
     """How the lists of fields do not fit the class; None if there are none, or if that cannot be determined."""
     lists = cls.lists
-    registration = next((r for r in cls.registrations if r.framework is REGISTER_DATACLASS), None)
+    registration = next((r for r in cls.registrations if r.framework.lists_fields), None)
     if lists is None or lists.automatic or registration is None or fails_by_form(registration):
         return None
     if lists.data_given is None or lists.meta_given is None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from jaxlint.libraries.neutral import NEUTRAL_DECORATORS
 from jaxlint.project.modules import Module, Project
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, Resolver, Unknown, ValueSymbol
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.frameworks import (
     BY_DECORATOR,
 )
-from jaxlint.pytrees.neutral import NEUTRAL_DECORATORS
+from jaxlint.pytrees.frameworks.jax_register import FLATTENING
 from jaxlint.symbols.outline import (
     CLASS_PARAMETERS,
     Assignment,
@@ -30,11 +31,7 @@ from jaxlint.syntax.expressions import (
 
 #: The functions that register a class, by the last part of their names.
 REGISTERING = frozenset(n.rpartition(".")[2] for n in BY_DECORATOR if n.startswith("jax.tree_util."))
-#: Those of them that are given how to take instances apart and make them, and whether keys stand beside the children.
-FLATTENING = {
-    "jax.tree_util.register_pytree_node": False,
-    "jax.tree_util.register_pytree_with_keys": True,
-}
+#: Those of them that are given how to take instances apart and make them.
 WITH_FUNCTIONS = frozenset(name.rpartition(".")[2] for name in FLATTENING)
 #: Methods that run when a subclass, or a class with that metaclass, is created.
 _CLASS_HOOKS = frozenset({"__init_subclass__", "__init__", "__new__"})

@@ -8,16 +8,9 @@ from enum import Enum
 import msgspec
 
 from jaxlint.pytrees.framework import Subclasses
-from jaxlint.pytrees.frameworks import (
-    CHEX,
-    DATACLASS,
-    EQUINOX,
-    PENZAI,
-    PYTREE_NODE_CLASS,
-    REGISTER_DATACLASS,
-)
+from jaxlint.pytrees.frameworks import DATACLASS
 from jaxlint.pytrees.model import Kind, PytreeClass, Registration
-from jaxlint.pytrees.registration import fails_by_form, refusal_of_module
+from jaxlint.pytrees.registration import fails_by_form, refusal_by_itself
 from jaxlint.pytrees.target import Target
 
 #: The decorator of the standard library, which registers nothing.
@@ -66,8 +59,8 @@ def _with_base(cls: PytreeClass, standard: Registration, target: Target) -> Rema
     frozen, slots = standard.option("frozen", False), standard.option("slots", False)
     if frozen is None or slots is None:
         return None
-    if framework is EQUINOX:
-        refused = refusal_of_module(frozen, target)
+    if framework.freezes_itself is not None:
+        refused = refusal_by_itself(frozen, framework.freezes_itself, target)
         if refused is not None:
             exception, text = refused
             return Remake(standard, None, Outcome.NO_CLASS, exception, text) if exception else None
@@ -85,7 +78,7 @@ def _with_base(cls: PytreeClass, standard: Registration, target: Target) -> Rema
 
 def _with_register(cls: PytreeClass, standard: Registration) -> Remake | None:
     """`@dataclass` above `@register_dataclass`."""
-    other = next((r for r in cls.registrations if r.framework is REGISTER_DATACLASS), None)
+    other = next((r for r in cls.registrations if r.framework.lists_fields), None)
     if other is None or other.is_call or other.guarded or fails_by_form(other) or not _is_above(standard, other):
         return None
     if not other.of_dataclass and not other.has_lists:
@@ -97,7 +90,7 @@ def _with_register(cls: PytreeClass, standard: Registration) -> Remake | None:
 def _with_methods(cls: PytreeClass, standard: Registration) -> Remake | None:
     """`@dataclass(slots=True)` above a decorator that registers the class with its own `tree_flatten`."""
     other = cls.registrations[0] if len(cls.registrations) == 1 else None
-    if other is None or other.framework is not PYTREE_NODE_CLASS or other.is_call or other.guarded:
+    if other is None or not other.framework.flattens_itself or other.is_call or other.guarded:
         return None
     remade = standard.option("slots", False) is True and _is_above(standard, other)
     return Remake(standard, other, Outcome.UNREGISTERED) if remade else None
@@ -118,11 +111,12 @@ def _with_decorator(
     if standard.option("slots", False) is True:
         if above:
             return Remake(standard, other, Outcome.UNREGISTERED)
-        return _refused(standard, other, "in __slots__ conflicts with class variable") if framework is CHEX else None
+        text = "in __slots__ conflicts with class variable"
+        return _refused(standard, other, text) if framework.refuses_slots_below else None
     # what the first run has made of `__init__` assigns, and the second one makes that impossible
     assigns = frozen if above else froze
     parameters = cls.generated_init and any(f.init and f.kind is Kind.FIELD for f in cls.members)
-    if assigns and parameters and framework is not PENZAI:
+    if assigns and parameters and "__init__" not in framework.assignable_in:
         return Remake(standard, other, Outcome.NO_INSTANCE, "FrozenInstanceError", "")
     return None if frozen else Remake(standard, other, Outcome.NOTHING)
 

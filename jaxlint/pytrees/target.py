@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from jaxlint.libraries.packages import DISTRIBUTION_OF
 from jaxlint.pytrees.versions import Fact, VersionRange
 
 #: The distributions whose versions are looked for: those that facts are about (`Fact.of`), and the frameworks.
-DISTRIBUTIONS = frozenset(
-    {"jax", "flax", "equinox", "chex", "jax-dataclasses", "mujoco-mjx", "penzai", "simple-pytree", "tjax", "treex"}
-)
+DISTRIBUTIONS = frozenset(DISTRIBUTION_OF.values())
 #: The versions of Python that are meant where nobody says which.
 _ANY_PYTHON = VersionRange(least=(3, 10))
 

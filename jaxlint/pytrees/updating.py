@@ -5,6 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from jaxlint.libraries.packages import usual_name
+from jaxlint.libraries.transforms import TRANSFORMS
+from jaxlint.libraries.transforms import Kind as TransformKind
+from jaxlint.libraries.updates import (
+    AT,
+    REPLACE_FUNCTIONS,
+    TRAIN_STATE,
+    TREE_AT,
+    UPDATE_METHODS,
+)
 from jaxlint.project.index import Accepted, VisibleUpdates
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
 from jaxlint.pytrees.framework import Role
@@ -17,43 +27,9 @@ if TYPE_CHECKING:
     from jaxlint.project.modules import Module
 
 #: Decorators that compile a function, which returns the same then.
-_COMPILERS = frozenset({"jax.jit", "equinox.filter_jit", "jax_dataclasses.jit"})
-#: Functions that copy an instance with changes: `function(instance, field=value)`.
-REPLACE_FUNCTIONS = frozenset({"dataclasses.replace", "jax_dataclasses.replace", "copy.replace"})
-#: Other functions that copy what is their argument at the given position, with changes.
-UPDATE_FUNCTIONS: Mapping[str, int] = {
-    "equinox.tree_at": 1,
-    "equinox.apply_updates": 0,
-    "optax.apply_updates": 0,
-    "optax.incremental_update": 1,
-    "jax.lax.dynamic_update_slice": 0,
-    "jax.lax.dynamic_update_slice_in_dim": 0,
-    "jax.lax.dynamic_update_index_in_dim": 0,
-}
-#: What `TrainState.apply_gradients` sets besides its keywords.
-BY_GRADIENTS = frozenset({"step", "params", "opt_state"})
-#: The names under which frameworks give instances a method that copies them with changes.
-COPYING_NAMES = frozenset({"replace", "_replace"})
-#: Methods by whose name an update may be known where its receiver is not.
-UPDATE_METHODS = COPYING_NAMES | {"tree_replace", "apply_gradients"}
-#: The property of arrays whose items have methods that make a copy.
-AT = "at"
-#: The function that makes a selection of a tree, and the methods of selections that copy the tree with changes.
-SELECT = "penzai.pz.select"
-SELECTION_COPIES = frozenset(
-    """set apply set_sequence set_by_path select_and_set_by_path apply_and_inline remove_from_parent insert_after
-    insert_before apply_with_selected_index""".split()
-)
-#: The methods of selections that return another selection.
-SELECTION_CHOICES = frozenset(
-    """at where refine invert at_pytree_leaves at_children at_subtrees_where at_instances_of at_equal_to at_keypaths
-    at_childless pick_nth_selected assert_count_is flatten_selected_selections""".split()
-)
+_COMPILERS = frozenset(name for name, transform in TRANSFORMS.items() if transform.kind is TransformKind.JIT)
 #: Through how many methods of one's own that call each other a copy is followed.
 _DEEPEST = 3
-#: How these functions are written in messages.
-_USUAL_NAMES = {"equinox.tree_at": "eqx.tree_at", "jax_dataclasses.replace": "jdc.replace"}
-TRAIN_STATE = "flax.training.train_state.TrainState"
 
 
 def is_train_state(cls: PytreeClass) -> bool:
@@ -81,7 +57,7 @@ def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
 def update_text(cls: PytreeClass, name: str | None, field: str) -> str:
     """The expression that copies `name`, an instance of `cls`, with another `field`, as it is written."""
     function = update_function(cls, field)
-    short = _USUAL_NAMES.get(function, function)
+    short = usual_name(function)
     given = name or ("" if function.startswith(".") else "...")
     return update_template(short, field).replace("{base}", given).replace("{value}", "...")
 
@@ -95,7 +71,7 @@ def update_function(cls: PytreeClass, field: str) -> str:
         return f".{cls.framework.replace_method}"
     function, known = cls.framework.copy_function, cls.field(field)
     is_static = known is not None and known.role is Role.STATIC
-    return "dataclasses.replace" if is_static and function.endswith("tree_at") else function
+    return "dataclasses.replace" if is_static and cls.framework.copies_leaves else function
 
 
 def update_template(function: str, *fields: str) -> str:
@@ -122,14 +98,14 @@ def is_updatable(cls: PytreeClass, attr: str) -> bool:
     if field is None or not cls.fields_known or cls.unknown_decorator:
         return False
     by_method = cls.framework.replace_method is not None
-    by_leaf = cls.framework.copy_function == "equinox.tree_at" and not is_left_to_class(cls, attr)
+    by_leaf = cls.framework.copies_leaves and not is_left_to_class(cls, attr)
     return by_method or by_leaf or cls.custom_init() is None
 
 
 def is_left_to_class(cls: PytreeClass, attr: str) -> bool:
     """Whether `tree_at` may not find a field: no leaf is what only the class has as its default (equinox 0.13.8)."""
     field = cls.field(attr)
-    by_leaf = cls.framework.copy_function == "equinox.tree_at" and cls.custom_init() is not None
+    by_leaf = cls.framework.copies_leaves and cls.custom_init() is not None
     return by_leaf and field is not None and field.role is Role.UNKNOWN and field.default is not None
 
 
@@ -287,7 +263,7 @@ class UpdatingMethods:
             return None
         symbol = self.resolver.resolve(expr.func, module, function.inner_scope)
         name = symbol.name if isinstance(symbol, External) else ""
-        position = 0 if name in REPLACE_FUNCTIONS else 1 if name == "equinox.tree_at" else None
+        position = 0 if name in REPLACE_FUNCTIONS else 1 if name == TREE_AT else None
         if position is not None:
             return expr.positional[position] if len(expr.positional) > position else None
         if not isinstance(expr.func, Attribute):

@@ -14,9 +14,9 @@ from jaxlint.infer.bodies.slots import ANY_ITEM, GIVING, Slot, changed_by, may_b
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, MutateField, Replace
 from jaxlint.infer.known.values import Array, Container, Value, plain
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.passed import Called, calls_of, calls_of_method

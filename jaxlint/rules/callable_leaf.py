@@ -13,7 +13,7 @@ from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
 from jaxlint.infer.known.values import UNKNOWN, Choice, Container, Instance, UnknownValue, Value, plain
-from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS, Kind
+from jaxlint.libraries.transforms import LAST_NAMES, OF_EQUINOX, TRANSFORMS, Kind
 from jaxlint.project.modules import Imports, Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -22,7 +22,7 @@ from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.changes.optimizer_states import keeps
 from jaxlint.rules.analyses.fields.functions_held import is_function, lists_function
-from jaxlint.rules.analyses.fixes.filtering import OF_EQUINOX, filtered_ones, filtering, of_arrays, using
+from jaxlint.rules.analyses.fixes.filtering import filtered_ones, filtering, of_arrays, using
 from jaxlint.rules.analyses.instances.given_literals import around, is_given_only
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.makers import makers

@@ -14,11 +14,12 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CallMethod, Construct, Event, Replace
 from jaxlint.infer.known.values import ClassObject, is_classmethod
 from jaxlint.libraries.trees import TREE_LEAVES
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
+from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.bodies.filled_dicts import filled_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.analyses.instances.inherited_makers import handed_up, made_by

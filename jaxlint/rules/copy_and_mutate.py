@@ -21,6 +21,7 @@ from jaxlint.infer.known.values import (
     is_declared,
     plain,
 )
+from jaxlint.libraries.updates import COPY_AND_MUTATE, MUTABLE_COPY
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
@@ -66,8 +67,6 @@ from jaxlint.syntax.statements import (
     parts,
     walk,
 )
-
-_COPY_AND_MUTATE = "jax_dataclasses.copy_and_mutate"
 
 
 class CopyAndMutate(BodyRule):
@@ -178,10 +177,10 @@ def _unexpected(body: Body) -> Iterator[Statement]:
 
 
 def _is_copy(call: Call, code: CodeRead, evaluator: Evaluator) -> bool:
-    if isinstance(call.func, Attribute) and call.func.attr != "copy_and_mutate":
+    if isinstance(call.func, Attribute) and call.func.attr != MUTABLE_COPY:
         return False
     symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope)
-    return isinstance(symbol, External) and symbol.name == _COPY_AND_MUTATE and bool(call.positional)
+    return isinstance(symbol, External) and symbol.name == COPY_AND_MUTATE and bool(call.positional)
 
 
 # -- without `with`, without `as` ------------------------------------------------------------------

@@ -9,11 +9,11 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Event, Replace, Update
 from jaxlint.infer.known.values import Instance, plain
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS, TREE_AT
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role, Unflatten
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.fields.made_from import made_from
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Function
@@ -179,7 +179,7 @@ def _is_updated_too(field: str, event: Update, evaluator: Evaluator) -> bool:
 
 def _replaced(event: Update, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, set[str]]]:
     """The fields that an update of an instance replaces, of its own and of instances that it holds, by class."""
-    if event.function != "equinox.tree_at":
+    if event.function != TREE_AT:
         if isinstance(event, Replace) and event.keywords:
             yield cls, {keyword.name for keyword in event.keywords}
         return

@@ -14,10 +14,17 @@ from jaxlint.infer.known.values import UNKNOWN, UnknownValue
 from jaxlint.libraries.standard import WITH_REPLACE
 from jaxlint.libraries.tables import TABLES
 from jaxlint.libraries.trees import TREE_MAPS
+from jaxlint.libraries.updates import (
+    REPLACE_FUNCTIONS,
+    TRAIN_STATE,
+    TRAINING,
+    UPDATE_FUNCTIONS,
+    UPDATE_METHODS,
+    WITH_STATES,
+)
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, TRAIN_STATE, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.rules.analyses.changes.only_run import base_text, compiles_first, is_only_run, is_tried_update
 from jaxlint.rules.analyses.changes.renewed import renewed_by
 from jaxlint.rules.analyses.changes.tried_steps import is_carried
@@ -40,8 +47,6 @@ from jaxlint.syntax.statements import (
 
 #: Keywords that say that a `replace` of another kind is called: pandas's in-place form, and `Path.replace(target=...)`.
 _OTHER_REPLACES = (frozenset({"inplace"}), frozenset({"target"}))
-#: Libraries whose states are copied by `replace`.
-_STATES = frozenset({"jax", "flax", "chex", "brax", "gymnax", "jumanji", "craftax", "mujoco"})
 #: Libraries that have objects with another `replace`.
 _OTHERS = TABLES | WITH_REPLACE
 #: Updates that call a function for each part of a tree.
@@ -280,14 +285,14 @@ def _is_known_by_spreading(update: Update, model: PytreeModel) -> bool:
     if update.function != "replace" or any(a.star != "**" for a in update.call.args):
         return False
     heads = {name.partition(".")[0] for level, name in update.place.module.outline.imported_modules if level == 0}
-    if heads.isdisjoint(_STATES) or not heads.isdisjoint(_OTHERS):
+    if heads.isdisjoint(WITH_STATES) or not heads.isdisjoint(_OTHERS):
         return False
     return not model.sees_other(update.place.module, update.function)
 
 
 def _train_state_fields(update: Update) -> frozenset[str]:
     """The fields of flax's TrainState, if the module may hold one."""
-    imported = any(name.startswith("flax.training") for _, name in update.place.module.outline.imported_modules)
+    imported = any(name.startswith(TRAINING) for _, name in update.place.module.outline.imported_modules)
     symbol = described(TRAIN_STATE) if imported else None
     if not isinstance(symbol, ClassSymbol) or update.function not in ("replace", "apply_gradients"):
         return frozenset()

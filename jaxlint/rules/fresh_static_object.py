@@ -13,10 +13,11 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.infer.known.values import UNKNOWN, Instance, UnknownValue, Value, plain
 from jaxlint.libraries.transforms import LAST_NAMES
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, is_train_state
+from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.fields.freshness import Freshness, is_held
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.syntax.expressions import (

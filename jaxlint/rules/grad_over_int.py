@@ -12,12 +12,13 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross, Event, Transformed
 from jaxlint.infer.known.values import Array, Scalar, Value, options, plain
 from jaxlint.infer.transforms.applied import Applied
+from jaxlint.libraries.arrays import KEY_TYPES
 from jaxlint.libraries.transforms import GRADIENTS
+from jaxlint.libraries.updates import TRAIN_STATE
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
-from jaxlint.pytrees.updating import TRAIN_STATE
 from jaxlint.rules.analyses.fixes.options import allowing_integers, is_written_in
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving, is_given, makes_another
 from jaxlint.rules.analyses.instances.origins import argument_at, given_by, maker_of
@@ -31,9 +32,6 @@ from jaxlint.syntax.statements import assigned_names, bound_once, looked_up
 #: Constants that can be differentiated.
 _INEXACT = frozenset({"float", "complex"})
 #: Annotations that mean arrays of integers.
-_KEYS = frozenset(
-    {"chex.PRNGKey", "jaxtyping.PRNGKeyArray", "jax.random.PRNGKeyArray", "jax.random.KeyArray", "flax.typing.PRNGKey"}
-)
 _INTEGERS = ("jaxtyping.Int", "jaxtyping.UInt", "jaxtyping.Bool", "jaxtyping.Integer", "jaxtyping.Key")
 
 
@@ -227,7 +225,7 @@ def _names_integers(annotation: Placed, evaluator: Evaluator) -> bool:
     symbol = evaluator.model.resolver.resolve(head, annotation.module, annotation.scope)
     if not isinstance(symbol, External):
         return False
-    return symbol.name in _KEYS or (isinstance(expr, Subscript) and symbol.name.startswith(_INTEGERS))
+    return symbol.name in KEY_TYPES or (isinstance(expr, Subscript) and symbol.name.startswith(_INTEGERS))
 
 
 def _problem(at: object, cls: PytreeClass, field: Field, what: str, applied: Applied, function: str) -> Problem:

@@ -13,12 +13,12 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Instance
 from jaxlint.libraries.arrays import ARRAY_TYPES
 from jaxlint.libraries.trees import TREE_MAPS
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.rebuild import rebuild_of
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.instances.methods import is_overridden, text_of
 from jaxlint.rules.analyses.rebuilding.leaf_traits import alternatives
 from jaxlint.rules.base import BodyRule, Problem

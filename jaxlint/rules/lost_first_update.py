@@ -12,8 +12,8 @@ from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Beside, CodeRead, Replace, Update, rests_on_annotation
 from jaxlint.infer.known.values import Instance
+from jaxlint.libraries.updates import BY_GRADIENTS
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.updating import BY_GRADIENTS
 from jaxlint.rules.analyses.bodies.touched import Variables
 from jaxlint.rules.analyses.changes.looped_updates import adds_up, copy_beside, sets_something_else
 from jaxlint.rules.analyses.changes.made_of import made_of

@@ -22,10 +22,6 @@ from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr,
 
 #: What `dataclasses.field` takes, and with it the functions that pass on what they do not know.
 _ARGUMENTS = frozenset("default default_factory init repr hash compare metadata kw_only doc".split())
-#: What some of them take besides what becomes metadata.
-_MORE = {"equinox.field": frozenset({"converter"}), "equinox.static_field": frozenset({"converter"})}
-#: Their signatures are their own.
-_OTHERS = ("treex.",)
 _NUMBERS = frozenset({"int", "float", "complex"})
 
 
@@ -241,9 +237,9 @@ class _Declaration:
     def _arguments(self, call: Call, function: str) -> Iterator[Problem]:
         """`struct.field(static=True)`."""
         spec = FIELD_FUNCTIONS.get(function)
-        if spec is None or function.startswith(_OTHERS):
+        if spec is None or spec.is_unlike_field:
             return
-        accepted = _ARGUMENTS | frozenset(spec.keywords) | _MORE.get(function, frozenset())
+        accepted = _ARGUMENTS | frozenset(spec.keywords) | spec.further
         written = dotted(call.func) or function
         for argument in call.args:
             if argument.keyword is not None and argument.keyword not in accepted:
@@ -311,7 +307,8 @@ def _marks_static(call: Call, function: str) -> bool:
 
 def _says_nothing(call: Call, function: str) -> bool:
     """Whether a field function is given nothing that a bare annotation would not say: the field is as it is meant."""
-    if function.startswith(_OTHERS):
+    spec = FIELD_FUNCTIONS.get(function)
+    if spec is not None and spec.is_unlike_field:
         return False
     return all(a.keyword in ("pytree_node", "static", "kw_only") and isinstance(a.value, Constant) for a in call.args)
 

@@ -12,6 +12,7 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.frameworks.jax_register import BY_METHODS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import WITH_FUNCTIONS
 from jaxlint.rules.analyses.fixes.unflattening import children_completed, children_in_order, children_ordered, completed
@@ -34,11 +35,6 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, Span, dotted
 from jaxlint.syntax.statements import Assign, target_names
 
-#: The decorators that take both methods from the class.
-_CLASS_DECORATORS = {
-    "jax.tree_util.register_pytree_node_class": "tree_flatten",
-    "jax.tree_util.register_pytree_with_keys_class": "tree_flatten_with_keys",
-}
 #: How the parameters of `tree_unflatten` are called.
 _CHILDREN = frozenset({"children", "leaves", "childs", "dynamic", "arrays"})
 _AUX = frozenset({"aux", "aux_data", "auxiliary", "metadata", "meta", "static", "aux_values", "treedef"})
@@ -154,7 +150,7 @@ class MalformedFlatten(ClassRule, BodyRule):
         """Compare the two methods with what jax wants, and with each other."""
         if not cls.framework.flattens_itself or cls.unknown_decorator or not cls.bases_known:
             return
-        names = [_CLASS_DECORATORS[r.function] for r in cls.registrations if r.function in _CLASS_DECORATORS]
+        names = [BY_METHODS[r.function][0] for r in cls.registrations if r.function in BY_METHODS]
         if len(names) != 1 or cls.symbol.declaration.conditional_body or cls.registrations[0].guarded:
             return
         flatten, unflatten = cls.method(names[0]), cls.method("tree_unflatten")

@@ -11,10 +11,11 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CallMethod, Event, Replace
 from jaxlint.infer.known.values import Instance
+from jaxlint.libraries.updates import COPYING_NAMES, REPLACE_FUNCTIONS, TREE_AT
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, update_function, update_text
+from jaxlint.pytrees.updating import update_function, update_text
 from jaxlint.rules.analyses.bodies.lookups import is_method_asked_for
 from jaxlint.rules.analyses.changes.updates import is_no_dataclass
 from jaxlint.rules.analyses.fixes.rebinding import taking_result
@@ -148,7 +149,7 @@ def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Pr
         at = call.func.at
         return Proposal(f"Call `{method}`", Applicability.SAFE, (Rename(at, method),)) if method != event.name else None
     takes_fields = cls.custom_init() is None and cls.fields_known
-    if cls.framework.copy_function == "equinox.tree_at" and not takes_fields:
+    if cls.framework.copies_leaves and not takes_fields:
         return _at_leaf(event, cls, evaluator)
     if not cls.is_dataclass or not takes_fields or cls.frozen is None:
         return None
@@ -166,7 +167,7 @@ def _at_leaf(event: CallMethod, cls: PytreeClass, evaluator: Evaluator) -> Propo
     """The fix of an update of one leaf of a module whose constructor takes no fields, or is not known."""
     call, (argument, *others) = event.call, event.call.args
     field = cls.field(argument.keyword or "")
-    written = spelled("equinox.tree_at", event.place.module, evaluator.model.resolver, event.place.scope)
+    written = spelled(TREE_AT, event.place.module, evaluator.model.resolver, event.place.scope)
     if others or field is None or field.role is not Role.LEAF or written is None:
         return None
     assert isinstance(call.func, Attribute)

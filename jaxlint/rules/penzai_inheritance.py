@@ -9,9 +9,10 @@ from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.reading.creation import PENZAI_REFUSES, creation_error, frozen_conflict
+from jaxlint.infer.reading.creation import creation_error, frozen_conflict
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.frameworks import DATACLASS, PENZAI
+from jaxlint.pytrees.frameworks.penzai import REFUSES
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.rules.analyses.fixes.decorating import give_decorator
 from jaxlint.rules.analyses.instances.instantiated import constructing_units, looks_abstract
@@ -123,7 +124,7 @@ class PenzaiInheritance(ClassRule):
             yield _problem(cls, f"{what}; {advice}", advice, _decorated(cls, evaluator))
         elif cls.registered:
             error = creation_error(cls, evaluator)
-            if error is not None and error.exception == PENZAI_REFUSES:
+            if error is not None and error.exception == REFUSES:
                 yield _refused(cls, error.text)
 
 
@@ -151,7 +152,7 @@ def _refused(cls: PytreeClass, text: str) -> Problem:
         what = f"does not list the inherited {missing} again" if missing else "lists its fields in another order"
         advice = "list all fields in their order, or pass has_implicitly_inherited_fields=True"
         fix = _option(cls, is_given=False) if missing else None
-    return _problem(cls, f"{what}: the class cannot be created ({PENZAI_REFUSES}); {advice}", advice, fix)
+    return _problem(cls, f"{what}: the class cannot be created ({REFUSES}); {advice}", advice, fix)
 
 
 @proposing

@@ -20,14 +20,12 @@ from jaxlint.infer.known.values import (
     Value,
     plain,
 )
+from jaxlint.libraries.functions import WITHOUT_FLAGS
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.model import Field, FieldCall, Placed, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
-
-#: Packages in which a dotted name that is used as a default is a type or a function.
-_NO_FLAGS = ("builtins.", "jax.numpy.", "jax.nn.", "numpy.", "flax.linen.")
 
 
 class PositionalFieldDefault(ClassRule):
@@ -123,7 +121,7 @@ def _is_no_flag(value: Value) -> bool:
         case Scalar(kind=kind):
             return kind != "bool"
         case Symbolic(symbol=External(name=name)):
-            return name.startswith(_NO_FLAGS)
+            return name.startswith(WITHOUT_FLAGS)
     return isinstance(value, (Array, Container, Instance, ClassObject, FunctionValue, LocalFunctionValue))
 
 

@@ -10,9 +10,9 @@ from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.resolution import Resolver
-from jaxlint.pytrees.frameworks.jax_register import READS_FIELDS
+from jaxlint.pytrees.frameworks.jax_register import MISSING_FUNCTION, READS_FIELDS
 from jaxlint.pytrees.model import PytreeClass, Registration
-from jaxlint.pytrees.registration import MISSING_FUNCTION, lists_nothing
+from jaxlint.pytrees.registration import lists_nothing
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Expr, dotted

@@ -13,6 +13,7 @@ from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Replace, Update
 from jaxlint.infer.known.values import Container, Instance, plain
+from jaxlint.libraries.functions import only_looks
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.carried_alone import carried_alone
 from jaxlint.rules.analyses.changes.optimizer_states import LostOptimizerState, lost_optimizer_states
@@ -355,7 +356,7 @@ def _only_looks(statement: Statement, code: CodeRead, evaluator: Evaluator) -> b
     if not isinstance(statement, Do) or not isinstance(statement.value, Call):
         return isinstance(statement, Assert)
     name = evaluator.model.resolver.library_name(statement.value.func, code.place.module, code.scope)
-    return name in ("builtins.print", "jax.debug.print") or name.startswith("chex.assert_")
+    return only_looks(name)
 
 
 def _sequences(

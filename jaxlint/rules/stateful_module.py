@@ -183,7 +183,7 @@ def _problem(
     transform = applied.transform.name
     names = " and ".join(f"`{name}`" for name in changes)
     way_out, fix = f"return {names} as well", None
-    if cls.framework.id != "treex":
+    if cls.framework.transformations:
         last = transform.rpartition(".")[2]
         own = f"nnx.{_OTHER_NAMES.get(last, last)}"
         way_out = "return the new state"

@@ -14,6 +14,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Event, Update
 from jaxlint.infer.known.values import Array, Container, Instance, Scalar, Value, element_of, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
+from jaxlint.libraries.updates import TREE_AT
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.frameworks.equinox import EMPTY_WITHOUT
@@ -145,7 +146,7 @@ class TreeAt(EventRule):
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at one call."""
         assert isinstance(event, Update)
-        if event.function != "equinox.tree_at" or event.call.has_star:
+        if event.function != TREE_AT or event.call.has_star:
             return
         wrong = _wrong(event, evaluator)
         if wrong is not None:
@@ -156,7 +157,7 @@ class TreeAt(EventRule):
                 message=f"`eqx.tree_at`{of} {wrong.what}: {wrong.outcome}; {wrong.way_out}",
                 reason="`where` must return nodes of the tree, as they are",
                 help=wrong.way_out,
-                subject="equinox.tree_at",  # whether the class of the tree is known or not
+                subject=TREE_AT,  # whether the class of the tree is known or not
                 fix=wrong.fix,
             )
 

@@ -17,7 +17,7 @@ from jaxlint.infer.reading.creation import unannotated_field_calls
 from jaxlint.libraries.arrays import is_shaped
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.stubs import is_collective
 from jaxlint.rules.analyses.fixes.roles import field_function, list_for
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS
 from jaxlint.rules.base import ClassRule, EventRule, Problem
@@ -198,7 +198,7 @@ def _is_trainable(value: Value, evaluator: Evaluator) -> bool:
     """Whether the value is an instance that certainly has arrays as leaves."""
     if not isinstance(value, Instance) or not value.cls.is_pytree:
         return False
-    if value.cls.module.name == "equinox.nn" and is_stub(value.cls.module):
+    if is_collective(value.cls.symbol):
         return value.cls.name.startswith(_LAYERS) or value.cls.name.endswith(_LAYER_ENDINGS)
     read = evaluator.annotations.read
     return any(arrays_in(read(f.annotation, value.cls)) for f in value.cls.leaves or () if f.annotation is not None)

@@ -12,7 +12,6 @@ from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.frameworks import EQUINOX, PENZAI
 from jaxlint.pytrees.frameworks.equinox import RAISES_TYPE_ERROR, REFUSES_AS_FROZEN
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.analyses.fixes.new_fields import declaring
@@ -127,7 +126,7 @@ class UninitialisedField(ClassRule, BodyRule):
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the fields that a subclass adds to a base class with a handwritten `__init__`."""
         declaration = cls.symbol.declaration
-        if not _is_checked(cls) or cls.framework is not EQUINOX or not declaration.fields or cls.generated_init:
+        if not _is_checked(cls) or not cls.framework.checks_fields or not declaration.fields or cls.generated_init:
             return
         if {"__init__", "__post_init__"} & set(declaration.methods) or evaluator.model.subclasses(cls):
             return
@@ -153,13 +152,13 @@ class UninitialisedField(ClassRule, BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a handwritten `__init__` sets on each of its ways."""
         cls, function = code.place.owner, code.function
-        if cls is not None and cls.framework is EQUINOX:
+        if cls is not None and cls.framework.checks_fields:
             yield from _undeclared(cls, code, evaluator)
         if cls is None or function is None or function.name != "__init__" or not function.owner:
             return
         if function.owner != cls.symbol.declaration.qualname or not _is_checked(cls) or function.decorators:
             return
-        if cls.framework is PENZAI and cls.registered is not True:
+        if cls.framework.refuses_undecorated and cls.registered is not True:
             return
         if code.place.subclasses(cls):
             return  # they may set the rest
@@ -185,7 +184,7 @@ class UninitialisedField(ClassRule, BodyRule):
 
 def _has_checked_fields(cls: PytreeClass) -> bool:
     """Whether the framework looks for all fields once an instance is made."""
-    return cls.framework in (EQUINOX, PENZAI)
+    return cls.framework.wants_all_fields
 
 
 def _is_checked(cls: PytreeClass) -> bool:
@@ -431,7 +430,7 @@ def _takes_no_instance(function: Function) -> bool:
 
 def _error(cls: PytreeClass, evaluator: Evaluator) -> str:
     """What is raised for a field that is not set."""
-    if cls.framework is not EQUINOX:
+    if not cls.framework.checks_fields:
         return "AttributeError"
     is_type_error = evaluator.model.target.holds(RAISES_TYPE_ERROR)
     return {True: "TypeError", False: "ValueError", None: "TypeError or ValueError"}[is_type_error]

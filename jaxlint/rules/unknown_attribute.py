@@ -15,10 +15,10 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.infer.known.values import Choice, Container, Instance, Value, plain
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
+from jaxlint.libraries.updates import UPDATE_METHODS
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.instances.asked_classes import AskedClasses
 from jaxlint.rules.analyses.instances.dict_fields import DictRead, read_of_dicts
 from jaxlint.rules.analyses.instances.hopes import is_made_in

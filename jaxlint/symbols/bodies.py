@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from jaxlint.libraries.packages import STATEFUL
 from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.symbols.outline import Function, Outline
 from jaxlint.syntax.expressions import Call, Constant, dotted, items_of, last_name
@@ -16,7 +17,7 @@ _TELLING = frozenset({"__init__", "__post_init__", "__new__", "setup", "__init_s
 
 def changes_modules(outline: Outline) -> bool:
     """Whether functions may write to modules of flax.nnx or treex: what they do is followed from other modules."""
-    return any(name.startswith(("flax.nnx", "treex")) for _, name in outline.imported_modules)
+    return any(name.startswith(STATEFUL) for _, name in outline.imported_modules)
 
 
 def transforms_functions(outline: Outline) -> bool:

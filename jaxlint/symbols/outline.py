@@ -54,7 +54,6 @@ UNRELATED_ERRORS = frozenset(
 #: What is asked of an array without its values.
 TRAITS = frozenset({"dtype", "shape", "ndim", "size"})
 #: What makes a copy of a frozen instance that takes assignments.
-COPY_AND_MUTATE = "copy_and_mutate"
 #: Methods that change their receiver in place, of lists, dicts, sets, deques and numpy arrays.
 MUTATING = frozenset(
     "append extend insert remove pop clear sort reverse update setdefault popitem add discard appendleft extendleft"

@@ -6,10 +6,13 @@ import re
 
 import msgspec
 
+from jaxlint.libraries.packages import DISTRIBUTION_OF
 from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 
 #: An installed module without any of these words has nothing to do with JAX.
-_FRAMEWORKS = ("jax", "flax", "chex", "equinox", "penzai", "simple_pytree", "treex", "mujoco")
+_FRAMEWORKS = tuple(
+    one for one in DISTRIBUTION_OF if not any(other in one and other != one for other in DISTRIBUTION_OF)
+)
 #: A module without any of these words declares no pytree class, but by a decorator of the user's own; its classes may
 #: still inherit from one.
 _DECLARING = ("dataclass", "NamedTuple", "namedtuple", "register_", "ytree")

@@ -15,7 +15,7 @@ from mypy.nodes import Expression
 from mypy.plugin import MethodContext
 from mypy.types import AnyType, Instance, Type, TypeOfAny, TypeVarType, UnionType, get_proper_type
 
-from jaxlint.pytrees.updating import COPYING_NAMES
+from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint_mypy.internals import (
     has_unseen_base,
     inferred_attributes,

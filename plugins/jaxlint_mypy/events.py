@@ -29,11 +29,11 @@ from jaxlint.infer.known.values import (
     plain,
     without_none,
 )
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS, TREE_AT
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.base import Problem, Rule
 from jaxlint.symbols.outline import EXPECTED_FAILURE, Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
@@ -266,7 +266,7 @@ class EventFeeder:
         assert isinstance(checker, TypeChecker)
         receiver = self._type_value(checker, base)
         instance = instance_of(type_of(checker, base))
-        if function == "equinox.tree_at" and instance is not None and attributes_asked_for(instance):
+        if function == TREE_AT and instance is not None and attributes_asked_for(instance):
             return  # what is selected may be what it was asked for
         self._update(ctx, call, base, receiver, function, call.args[1:] if function in REPLACE_FUNCTIONS else ())
 
@@ -289,7 +289,7 @@ class EventFeeder:
             function != "copy.replace" and (known is None or self._is_dataclass(known.cls))
         )
         unseen = _unseen_keywords(call, compares=compares)
-        selects = function == "equinox.tree_at"
+        selects = function == TREE_AT
         if not (statements.stands_alone(call) or unseen or selects or (known is not None and known.cls.static_fields)):
             return  # what rules say of an update that is taken is about static fields, or about what is selected
         notes, _ = self.notes(checker, functions, statements.around(call.line))

@@ -26,9 +26,10 @@ from mypy.types import CallableType, FunctionLike, Instance, Type, TypeVarType, 
 
 import jaxlint
 from jaxlint.libraries.arrays import AT_METHODS
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS, TRAIN_STATE, TREE_AT, UPDATE_FUNCTIONS
 from jaxlint.pytrees.frameworks import BY_DECORATOR, FIELD_FUNCTIONS
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, is_train_state
+from jaxlint.pytrees.updating import is_train_state
 from jaxlint.symbols.outline import MUTATING
 from jaxlint_mypy.abstract import of_copy, of_replace
 from jaxlint_mypy.classes import ClassTeller
@@ -43,7 +44,7 @@ from jaxlint_mypy.internals import class_statement, classes_of, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.methods import without_others
 from jaxlint_mypy.names import COMPARING, CONTAINERS, HASHERS, HASHING, INDEXED, RESIZING, SEARCHING, SET_BY_NAME
-from jaxlint_mypy.parameters import ANY, TRAIN_STATE, with_asked
+from jaxlint_mypy.parameters import ANY, with_asked
 from jaxlint_mypy.report import report
 from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_create, of_tree_at
 from jaxlint_mypy.signatures import Signatures, of_constructor, of_named_tuple, taking_any_keyword
@@ -385,7 +386,7 @@ class Hooks:
         name = self.front.canonical(fullname)
         if name in REPLACE_FUNCTIONS or name in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS.get(name, 0)
-            if name == "equinox.tree_at":
+            if name == TREE_AT:
                 return partial(self._tree_at, name, position)
             return partial(self._on_function, partial(self._function_update, name, position))
         if name in FIELD_FUNCTIONS and name != "dataclasses.field":

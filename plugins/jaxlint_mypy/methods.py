@@ -22,6 +22,7 @@ from mypy.types import (
 )
 from mypy.typevars import fill_typevars_with_any
 
+from jaxlint.libraries.updates import TRAIN_STATE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint_mypy.abstract import left_open, with_open
@@ -32,7 +33,6 @@ from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import has_unseen_base, pass_for
 from jaxlint_mypy.parameters import (
     ANY,
-    TRAIN_STATE,
     Parameters,
     field_type,
     filled,
@@ -76,7 +76,7 @@ class MethodMaker:
             taken = converted(api, info)
             # mypy's dataclasses give no constructor to a class without fields, which would inherit an open one
             opened = [info] if cls.fields else info.mro
-            is_open = cls.framework.abstract_fields and any(map(left_open, opened))
+            is_open = bool(cls.framework.abstract_fields) and any(map(left_open, opened))
             if (taken or is_open) and cls.custom_init() is None and not _is_made_otherwise(info):
                 self._put_constructor(api, info, cls, taken)
         elif has_unseen_base(info) and _is_made_unseen(cls):

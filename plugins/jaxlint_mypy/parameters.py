@@ -26,6 +26,7 @@ from mypy.types import (
 )
 from mypy.typevars import fill_typevars
 
+from jaxlint.libraries.updates import TRAIN_STATE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import accepted_keywords
 from jaxlint_mypy.front import FrontEnd
@@ -33,7 +34,6 @@ from jaxlint_mypy.internals import attributes_asked_for
 from jaxlint_mypy.values import ARRAYS, SCALARS
 
 ANY = AnyType(TypeOfAny.explicit)
-TRAIN_STATE = "flax.training.train_state.TrainState"
 #: What `TrainState.create` names itself, and what it sets by itself.
 _CREATE_GIVEN = ("apply_fn", "params", "tx")
 _CREATE_SET = ("step", "opt_state")

@@ -257,7 +257,7 @@ class TypesOnly:
                 self._tell(checker, value, text, codes.NOT_IN_INIT, _UPDATES)
         refused = _refused_by_init(cls)
         if refused and not any(_refused_by_init(one) is None for one in self.front.model.subclasses(cls)):
-            by_tree_at = cls.framework.copy_function == "equinox.tree_at"
+            by_tree_at = cls.framework.copies_leaves
             way_out = "copy it with `eqx.tree_at`" if by_tree_at else "write a method that makes the copy"
             text = (
                 f"`{function}` passes all fields of `{cls.name}` to its `__init__`, which has no parameter"

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from jaxlint.libraries import arrays
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, NamedExpr, items_of
 from jaxlint.syntax.statements import Assign, Body, Do, FunctionDefinition, If, Return, Statement, all_parts, parts

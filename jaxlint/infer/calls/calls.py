@@ -13,7 +13,7 @@ from jaxlint.infer.calls.belied import as_shown, may_be_list, names_plain_class,
 from jaxlint.infer.calls.changes_in_place import ChangesInPlace
 from jaxlint.infer.calls.higher_order import HigherOrder
 from jaxlint.infer.calls.holding import Holding, keeps_return_value
-from jaxlint.infer.calls.known_functions import GIVE_SAME, KnownFunctions
+from jaxlint.infer.calls.known_functions import KnownFunctions
 from jaxlint.infer.calls.local_calls import LocalCalls
 from jaxlint.infer.calls.made_of_jax import is_made_of_jax
 from jaxlint.infer.calls.method_calls import MethodCalls
@@ -69,6 +69,7 @@ from jaxlint.infer.transforms.applied import Applied
 from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import TRANSFORMS
+from jaxlint.libraries.updates import GIVE_SAME
 from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol

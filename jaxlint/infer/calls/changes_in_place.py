@@ -19,8 +19,8 @@ from jaxlint.infer.known.values import (
     plain,
 )
 from jaxlint.libraries import arrays
+from jaxlint.libraries.updates import AT, UPDATE_METHODS
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.updating import AT, UPDATE_METHODS
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Subscript, container, root
 

@@ -42,11 +42,19 @@ from jaxlint.libraries import arrays
 from jaxlint.libraries.standard import FLOATS_OF_FLOATS
 from jaxlint.libraries.transforms import WRAPPERS
 from jaxlint.libraries.trees import RAVEL, TREE_FLATTEN, TREE_MAPS, TREE_STRUCTURE, TREE_UNFLATTEN
+from jaxlint.libraries.updates import (
+    COPIES,
+    GIVE_SAME,
+    OF_INSTANCES,
+    REPLACE_FUNCTIONS,
+    RESTORING,
+    SELECT,
+    UPDATE_FUNCTIONS,
+)
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import Placed
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, SELECT, UPDATE_FUNCTIONS
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
@@ -66,23 +74,6 @@ if TYPE_CHECKING:
     from jaxlint.infer.evaluating.evaluate import Evaluator
     from jaxlint.infer.evaluating.notes import Notes
 
-_COPIES = frozenset({"copy.copy", "copy.deepcopy"})
-#: Functions that return their argument, or a copy of it, of the same class.
-GIVE_SAME = _COPIES | frozenset(
-    {
-        "jax.device_put",
-        "jax.block_until_ready",
-        "jax.lax.stop_gradient",
-        "jax.lax.pmean",
-        "jax.lax.psum",
-        "jax.lax.with_sharding_constraint",
-        "flax.jax_utils.replicate",
-        "flax.jax_utils.unreplicate",
-        "typing.cast",
-    }
-)
-#: Functions that fill a copy of their first argument, if that is an instance, with what was stored.
-_RESTORING = frozenset({"flax.serialization.from_bytes", "flax.serialization.from_state_dict"})
 #: How functions ask what a leaf is.
 _ASKING = frozenset({"isinstance", "issubclass", "hasattr", "type", "is_array", "is_inexact_array", "is_array_like"})
 _SEQUENCES = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed"})
@@ -114,13 +105,13 @@ class KnownFunctions:
                 return UNKNOWN
             self.notes.update(call, call.positional[0], values[0], name, call.args[1:], values[1:])
             return as_instance(values[0]) or plain(values[0])
-        if name in _COPIES and any(cls.framework.copies_are_open for v in values for cls in instances_in(v)):
+        if name in COPIES and any(cls.framework.copies_are_open for v in values for cls in instances_in(v)):
             return UNKNOWN
         if name in GIVE_SAME and values:
             if name == "typing.cast" and len(values) == 2:
                 return self.evaluator.annotations.read(Placed(call.args[0].value, env.module, env.scope))
             return plain(values[0])
-        if name in _RESTORING and values:
+        if name in RESTORING and values:
             return as_instance(values[0]) or UNKNOWN
         if name == "jax.device_get" and values:
             return _on_host(plain(values[0]))
@@ -139,7 +130,7 @@ class KnownFunctions:
             position = UPDATE_FUNCTIONS[name]
             if len(call.positional) > position:
                 self.notes.update(call, call.positional[position], values[position], name, (), Values(()))
-                if name.startswith("equinox."):
+                if name in OF_INSTANCES:
                     return plain(values[position])
             return self._array(name, call, values)
         if name == SELECT and call.positional:

@@ -38,12 +38,12 @@ from jaxlint.infer.known.values import (
 )
 from jaxlint.libraries import arrays
 from jaxlint.libraries.standard import PUTTING
+from jaxlint.libraries.updates import AT, COPYING_NAMES, SELECTION_CHOICES, SELECTION_COPIES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import AT, COPYING_NAMES, SELECTION_CHOICES, SELECTION_COPIES
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Display, Expr, Name, dotted, last_name
 from jaxlint.syntax.statements import all_parts
 

@@ -15,7 +15,6 @@ from jaxlint.infer.known.values import (
 )
 from jaxlint.libraries.nnx import DATA, NO_DATA
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.frameworks import NNX
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.syntax.expressions import Attribute, Call, Lambda, Name
 
@@ -48,7 +47,7 @@ def role_of_value(given: Placed, evaluator: Evaluator) -> Role:
 
 def is_module(value: Value) -> bool:
     """Whether a value is an instance of an nnx class that is a pytree."""
-    if not isinstance(value, Instance) or value.cls.framework is not NNX:
+    if not isinstance(value, Instance) or not value.cls.framework.data_by_value:
         return False
     return value.cls.bases_known and is_pytree(value.cls)
 
@@ -65,7 +64,7 @@ def made_class(given: Placed, evaluator: Evaluator) -> PytreeClass | None:
         return None
     model = evaluator.model
     made = model.class_of_symbol(model.resolver.resolve(given.expr.func, given.module, given.scope))
-    return made if made is not None and made.framework is NNX else None
+    return made if made is not None and made.framework.data_by_value else None
 
 
 def is_pytree(cls: PytreeClass) -> bool:

@@ -25,10 +25,10 @@ from jaxlint.infer.known.values import (
 )
 from jaxlint.infer.transforms.applied import abstracting, rebuilt_parameters
 from jaxlint.infer.transforms.transformed import TransformedFunctions
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Unary, dotted, is_none
 

@@ -9,8 +9,8 @@ from jaxlint.infer.evaluating.events import CodeRead, Construct
 from jaxlint.infer.known.values import UNKNOWN, UnknownValue
 from jaxlint.libraries.arrays import AT_METHODS
 from jaxlint.libraries.transforms import LAST_NAMES
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import (
     Argument,

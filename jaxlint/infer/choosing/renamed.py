@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable
 
+from jaxlint.libraries.updates import MUTABLE_COPY
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Resolver
 from jaxlint.symbols.bodies import shows_body
@@ -27,7 +28,7 @@ UPDATES = frozenset(
         "apply_gradients",
         "apply_fn",
         "create",
-        "copy_and_mutate",
+        MUTABLE_COPY,
         *UPDATING,
     }
 )

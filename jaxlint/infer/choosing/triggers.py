@@ -32,21 +32,16 @@ from jaxlint.libraries.arrays import AT_METHODS
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
 from jaxlint.libraries.trees import TREE_MAPS
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.framework import Unflatten
+from jaxlint.pytrees.frameworks import FRAMEWORKS
 from jaxlint.pytrees.model import Placed
 from jaxlint.pytrees.registrations import REGISTERING
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import (
-    REPLACE_FUNCTIONS,
-    SELECT,
-    SELECTION_COPIES,
-    UPDATE_FUNCTIONS,
-    UPDATE_METHODS,
-)
 from jaxlint.symbols.outline import (
     CHOOSES,
     MUTATING,
@@ -66,7 +61,12 @@ _CHANGING = MUTATING | {"[]"}
 #: Calls that make another instance of a class from inside of it.
 _SELF_CONSTRUCTION = frozenset({"cls", "__class__", "type", ""})
 #: Frameworks whose rules look at every transformed function.
-_FUNCTION_FRAMEWORKS = ("jax_dataclasses", "treex", "flax.nnx")
+_FUNCTION_FRAMEWORKS = tuple(
+    name.rpartition(".")[0]
+    for framework in FRAMEWORKS
+    if framework.is_stateful or framework.static_annotation
+    for name in sorted((*framework.decorators, *framework.bases))
+)
 #: What runs whenever an instance is made, and again when it is rebuilt.
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 

@@ -39,20 +39,19 @@ from jaxlint.infer.known.values import (
     plain,
     without_none,
 )
+from jaxlint.libraries import linen
 from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES
+from jaxlint.libraries.updates import UPDATE_METHODS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children
 
 #: Methods of strings that return a list.
 _SPLITTING = frozenset({"split", "rsplit", "splitlines"})
-#: The methods of a flax.linen module that are handed on as functions.
-_LINEN_METHODS = frozenset({"apply", "init"})
 
 
 class Attributes:
@@ -166,8 +165,8 @@ class Attributes:
         value = self.attribute_type(cls, attr)
         if receiver.held:
             value = self._given(receiver, attr, value)
-        if attr in _LINEN_METHODS and isinstance(value, UnknownValue) and self.inherits(cls, "flax.linen.Module"):
-            return Symbolic(External(f"flax.linen.Module.{attr}"))
+        if attr in linen.METHODS and isinstance(value, UnknownValue) and self.inherits(cls, linen.MODULE):
+            return Symbolic(External(f"{linen.MODULE}.{attr}"))
         if isinstance(value, UnknownValue) and attr not in cls.assigned:
             return self._handed_on(receiver, attr)
         return value

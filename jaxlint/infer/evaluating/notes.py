@@ -42,7 +42,7 @@ from jaxlint.infer.known.values import (
     plain,
     without_none,
 )
-from jaxlint.pytrees.updating import UPDATE_FUNCTIONS
+from jaxlint.libraries.updates import UPDATE_FUNCTIONS
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name, Subscript, dotted
 from jaxlint.syntax.statements import Assign, walk
 

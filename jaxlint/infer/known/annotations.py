@@ -19,9 +19,11 @@ from jaxlint.infer.known.values import (
 )
 from jaxlint.libraries.arrays import ARRAY_TYPES, JAXTYPING_DTYPES, NUMBERS_TOO
 from jaxlint.libraries.pallas import REFERENCES
+from jaxlint.libraries.trees import FROZEN_DICT
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, Symbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.frameworks import FRAMEWORKS
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.syntax.ast_expressions import parse_annotation
 from jaxlint.syntax.expressions import (
@@ -67,7 +69,7 @@ _MAPPINGS = {
     "Mapping": "mapping",
     "MutableMapping": "mapping",
 }
-_TRANSPARENT = frozenset({"jax_dataclasses.Static"}) | {
+_TRANSPARENT = {f.static_annotation for f in FRAMEWORKS if f.static_annotation} | {
     f"typing.{name}" for name in ("Annotated", "ClassVar", "Final", "Required")
 }
 _TYPING = ("typing.", "builtins.", "collections.abc.", "collections.")
@@ -206,7 +208,7 @@ class AnnotationReader:
                 if last in ("type", "Type"):
                     inner = read(items[0])
                     return ClassObject(inner.cls, False) if isinstance(inner, Instance) else UNKNOWN
-            if name == "flax.core.FrozenDict":
+            if name == FROZEN_DICT:
                 return Container("mapping", None, read(items[-1]))
         return self._named(symbol, owner, depth + 1)
 

@@ -23,12 +23,11 @@ from jaxlint.infer.known.values import (
     plain,
 )
 from jaxlint.libraries.arrays import DTYPES
+from jaxlint.libraries.functions import WITHOUT_ARRAYS
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass
 
 _MAPPINGS = frozenset({"dict", "mapping"})
-#: Modules that have functions and no arrays.
-_OF_FUNCTIONS = frozenset({"flax.linen", "jax.lax", "jax.nn", "jax.nn.initializers", "jax.random", "optax"})
 _MAX_DEPTH = 6
 
 
@@ -117,5 +116,5 @@ def _is_callable(value: Value) -> bool:
     """Whether a value is a class, a function or a dtype."""
     if isinstance(value, Symbolic) and isinstance(value.symbol, External):
         module, _, last = value.symbol.name.rpartition(".")
-        return module in _OF_FUNCTIONS or (module in ("numpy", "jax.numpy", "ml_dtypes") and last in DTYPES)
+        return module in WITHOUT_ARRAYS or (module in ("numpy", "jax.numpy", "ml_dtypes") and last in DTYPES)
     return isinstance(value, (ClassObject, FunctionValue, LocalFunctionValue, Partial))

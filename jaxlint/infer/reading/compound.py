@@ -30,6 +30,7 @@ from jaxlint.infer.known.values import (
     plain,
 )
 from jaxlint.infer.reading.at_each_call import always_run, at_each_call, changed_in
+from jaxlint.libraries.updates import COPY_AND_MUTATE
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass
@@ -252,7 +253,7 @@ class CompoundStatements:
         """The instance that `with copy_and_mutate(x) as y` makes mutable."""
         func = plain(self.evaluator.evaluate(call.func, env))
         if isinstance(func, Symbolic) and isinstance(func.symbol, External):
-            if func.symbol.name == "jax_dataclasses.copy_and_mutate" and call.positional:
+            if func.symbol.name == COPY_AND_MUTATE and call.positional:
                 with self.notes.muted():
                     return as_instance(self.evaluator.evaluate(call.positional[0], env))
         return None

@@ -44,7 +44,6 @@ class CreationError(msgspec.Struct, frozen=True):
 
 
 #: What penzai raises for a class that it does not want.
-PENZAI_REFUSES: Final = "PyTreeDataclassSafetyError"
 #: The answer where it cannot be determined whether a class can be created.
 UNSURE: Final = CreationError("", "")
 
@@ -261,7 +260,7 @@ class _Creation:
         used = next((c for c in bases if "__init__" in c.symbol.declaration.methods or c.generated_init), None)
         made = next((c for c in bases if c.framework.refuses_inherited_init and c.registered), None)
         if used is not None and (used is not made or not used.generated_init):
-            yield CreationError(PENZAI_REFUSES, "about to overwrite an inherited custom __init__")
+            yield CreationError(self.cls.framework.class_error, "about to overwrite an inherited custom __init__")
 
     def _listed_again(self) -> Iterator[CreationError]:
         """penzai wants inherited fields listed again, unless declared otherwise."""
@@ -271,9 +270,9 @@ class _Creation:
         if implicit is None:
             yield UNSURE
         elif implicit and not set(names) - set(annotated):
-            yield CreationError(PENZAI_REFUSES, "does not have any implicitly inherited fields")
+            yield CreationError(self.cls.framework.class_error, "does not have any implicitly inherited fields")
         elif not implicit and [n for n in annotated if n in names] != names:
-            yield CreationError(PENZAI_REFUSES, "has missing or badly-ordered dataclass attributes")
+            yield CreationError(self.cls.framework.class_error, "has missing or badly-ordered dataclass attributes")
 
     def _registration(self) -> Iterator[CreationError]:
         cls = self.cls

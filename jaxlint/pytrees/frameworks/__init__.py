@@ -41,6 +41,8 @@ BY_DECORATOR: dict[str, Framework] = {name: f for f in FRAMEWORKS for name in f.
 BY_BASE: dict[str, Framework] = {name: f for f in FRAMEWORKS for name in f.bases}
 #: The field functions of all frameworks.
 FIELD_FUNCTIONS: dict[str, FieldFunction] = {n: spec for f in FRAMEWORKS for n, spec in f.field_functions.items()}
+#: Base classes of theirs that neither add fields nor change assignment.
+NEUTRAL_BASES = frozenset(name for f in FRAMEWORKS for name in f.neutral_bases)
 #: Other spellings of all these names.
 ALIASES: dict[str, str] = {alias: name for f in FRAMEWORKS for alias, name in f.aliases.items()}
 
@@ -58,6 +60,7 @@ __all__ = [
     "JAX_DATACLASSES",
     "MJX",
     "NAMED_TUPLE",
+    "NEUTRAL_BASES",
     "NNX",
     "PENZAI",
     "PLAIN_CLASS",

@@ -7,6 +7,9 @@ from jaxlint.pytrees.versions import Fact
 #: The leaves of layers that are None if the constructor is given `use_bias=False`.
 EMPTY_WITHOUT = {"bias": "use_bias", "weight": "use_weight"}
 
+#: What the functions that declare fields take of their own.
+_FURTHER = frozenset({"converter"})
+
 NEW_IS_OPEN = Fact(
     "module-new-is-open",
     of="equinox",
@@ -113,9 +116,11 @@ EQUINOX = Framework(
     reads_dict=True,
     defines_eq=True,
     checks_fields=True,
+    wants_all_fields=True,
     hashes_fields=True,
     filters=True,
     copy_function="equinox.tree_at",
+    copies_leaves=True,
     deletion="removes the leaf, and the instance no longer matches others; set it to None with `eqx.tree_at`",
     deletion_fact=DELETES_FIELDS,
     init_false=InitFalse.WARNED,
@@ -123,15 +128,16 @@ EQUINOX = Framework(
     young_keywords={"strict": STRICT_ALONE},
     static_metadata=("static", True),
     field_functions={
-        "equinox.field": FieldFunction(keywords={"static": "static"}, drops_false=True),
-        "equinox.static_field": FieldFunction(fixed={"static": True}, unmarked="equinox.field"),
+        "equinox.field": FieldFunction(keywords={"static": "static"}, drops_false=True, further=_FURTHER),
+        "equinox.static_field": FieldFunction(fixed={"static": True}, unmarked="equinox.field", further=_FURTHER),
     },
     static_spelling="eqx.field(static=True)",
     static_marking=("equinox.field", "static", "True"),
     field_function="equinox.field",
     compares_fields=False,
     keeps_inherited_init=True,
-    abstract_fields=True,
+    abstract_fields=frozenset({"AbstractVar", "AbstractClassVar"}),
+    freezes_itself=IS_NO_FROZEN_DATACLASS,
     converters=True,
     static_array="equinox warns, and jit fails on the second instance (ValueError)",
     caching=Caching(

@@ -11,11 +11,14 @@ FLAX_DATACLASS = Framework(
     options={"flax.struct.dataclass": DATACLASS_OPTIONS},
     frozen_option=True,
     for_records=True,
+    ignores_repeats=True,
     replace_method="replace",
     replace_overwrites=True,
     static_metadata=("pytree_node", False),
     field_functions={
-        "flax.struct.field": FieldFunction(keywords={"pytree_node": "pytree_node"}, positional=("pytree_node",))
+        "flax.struct.field": FieldFunction(
+            usual={"pytree_node": True}, keywords={"pytree_node": "pytree_node"}, positional=("pytree_node",)
+        )
     },
     static_spelling="struct.field(pytree_node=False)",
     static_marking=("flax.struct.field", "pytree_node", "False"),
@@ -32,4 +35,5 @@ FLAX_NODE = replace(
     bases=frozenset({"flax.struct.PyTreeNode"}),
     subclasses=Subclasses.AUTO,
     class_keywords=DATACLASS_OPTIONS,
+    refused_keywords={"slots": "Cannot overwrite attribute __setattr__ in class"},
 )

@@ -1,5 +1,6 @@
 """jax_dataclasses (1.6.3): static by annotation, always frozen."""
 
+from jaxlint.libraries.updates import COPY_AND_MUTATE
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.framework import DATACLASS_OPTIONS, FieldFunction, Framework, InitFalse, Role
 from jaxlint.pytrees.versions import Fact
@@ -67,7 +68,7 @@ JAX_DATACLASSES = Framework(
         "jax_dataclasses._dataclasses.static_field": "jax_dataclasses.static_field",
         "jax_dataclasses._enforced_annotations.EnforcedAnnotationsMixin": ENFORCED,
         "jax_dataclasses._dataclasses.field": "jax_dataclasses.field",
-        "jax_dataclasses._copy_and_mutate.copy_and_mutate": "jax_dataclasses.copy_and_mutate",
+        "jax_dataclasses._copy_and_mutate.copy_and_mutate": COPY_AND_MUTATE,
     },
     options={"jax_dataclasses.pytree_dataclass": DATACLASS_OPTIONS},
     static_metadata=("__jax_dataclasses_static__", True),
@@ -80,11 +81,16 @@ JAX_DATACLASSES = Framework(
     },
     static_spelling="jdc.Static[...]",
     static_annotation=STATIC,
+    static_words=frozenset({STATIC}),
     copy_function="jax_dataclasses.replace",
     init_false=InitFalse.DROPPED,
     sets_plainly=True,
     for_records=True,
     must_be_frozen=True,
-    mutable_copies=True,
+    mutable_copies=COPY_AND_MUTATE,
+    mutability_switch="_mark_mutable",
+    freezes_subclasses=True,
+    neutral_bases=frozenset({ENFORCED}),
+    known_names=frozenset({STATIC, ENFORCED, COPY_AND_MUTATE, "jax_dataclasses.replace", "jax_dataclasses.jit"}),
     facts=(TAKES_NUMBERS,),
 )

@@ -131,15 +131,18 @@ NAMES_PROBLEM = Fact(
     otherwise=("TypeError: … is not a valid JAX type",),
 )
 
+#: What people write for `jax.tree_util.register_dataclass`: there is no such function.
+MISSING_FUNCTION = "jax.tree.register_dataclass"
+
 REGISTER_DATACLASS = Framework(
     id="jax.tree_util.register_dataclass",
     title="jax.tree_util.register_dataclass",
-    # the second does not exist, and is written nevertheless
-    decorators=frozenset({"jax.tree_util.register_dataclass", "jax.tree.register_dataclass"}),
+    decorators=frozenset({"jax.tree_util.register_dataclass", MISSING_FUNCTION}),
     makes_dataclass=False,
     for_records=True,
     registered_by_hand=True,
     lists_fields=True,
+    by_lists=True,
     frozen=None,
     static_metadata=("static", True),
     field_functions={
@@ -170,17 +173,24 @@ REGISTER_DATACLASS = Framework(
     ),
 )
 
+#: The functions that are given how to take instances apart and make them, and whether keys stand beside the children.
+FLATTENING = {
+    "jax.tree_util.register_pytree_node": False,
+    "jax.tree_util.register_pytree_with_keys": True,
+}
+#: The decorators that take methods of the class for that: the one that takes instances apart, and the function.
+BY_METHODS = {
+    "jax.tree_util.register_pytree_node_class": ("tree_flatten", "jax.tree_util.register_pytree_node"),
+    "jax.tree_util.register_pytree_with_keys_class": (
+        "tree_flatten_with_keys",
+        "jax.tree_util.register_pytree_with_keys",
+    ),
+}
+
 PYTREE_NODE_CLASS = Framework(
     id="jax.tree_util.register_pytree_node_class",
     title="jax.tree_util.register_pytree_node_class",
-    decorators=frozenset(
-        {
-            "jax.tree_util.register_pytree_node_class",
-            "jax.tree_util.register_pytree_with_keys_class",
-            "jax.tree_util.register_pytree_node",
-            "jax.tree_util.register_pytree_with_keys",
-        }
-    ),
+    decorators=frozenset({*BY_METHODS, *FLATTENING}),
     makes_dataclass=False,
     registered_by_hand=True,
     flattens_itself=True,

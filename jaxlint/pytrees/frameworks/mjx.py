@@ -103,5 +103,6 @@ MJX = Framework(
     static_by_annotation=True,
     looks_for="array",
     for_records=True,
+    freezes_each=True,
     facts=(TAKES_KEYWORD,),
 )

@@ -53,6 +53,8 @@ NNX = Framework(
         "flax.nnx.object.Object": "flax.nnx.Object",
     },
     is_stateful=True,
+    data_by_value=True,
+    transformations="flax.nnx",
     static_by_value=True,
     makes_dataclass=False,
     subclasses=Subclasses.FIELDS_IGNORED,
@@ -70,6 +72,9 @@ NNX = Framework(
         "flax.nnx.data": FieldFunction(fixed={"static": False}, positional=("value",)),
     },
     static_spelling="nnx.static()",
+    static_words=frozenset({"flax.nnx.Static"}),
+    known_names=frozenset({"flax.nnx.Static"}),
+    refuses_slots="Pytree currently does not support __slots__",
     refuses_other_marks=True,
     static_array="nnx refuses the instance (ValueError: Found unexpected data)",
     caching=Caching(

@@ -2,6 +2,9 @@
 
 from jaxlint.pytrees.framework import Framework, Unflatten
 
+#: The exception of a class statement that breaks a rule of penzai's.
+REFUSES = "PyTreeDataclassSafetyError"
+
 PENZAI = Framework(
     id="penzai",
     title="penzai.pz.Struct",
@@ -26,8 +29,11 @@ PENZAI = Framework(
     class_keywords=frozenset(),
     assignable_in=frozenset({"__init__"}),
     refuses_undecorated=True,
+    refuses_repeats="Cannot apply pytree_dataclass twice to the same class!",
+    class_error=REFUSES,
     refuses_inherited_init=True,
     relists_fields=True,
+    wants_all_fields=True,
     selecting_methods=frozenset({"select"}),
     unflatten=Unflatten.BYPASS,
     sets_plainly=True,

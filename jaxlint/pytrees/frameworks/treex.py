@@ -1,5 +1,7 @@
 """treex (0.6.9) and treeo (0.0.9): mutable modules whose leaves are declared by kind."""
 
+from functools import partial
+
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.framework import Caching, FieldFunction, Framework, LeafOrder, Role, Subclasses, Unflatten
 
@@ -13,6 +15,9 @@ def _role(field: FieldContext) -> Role:
     return Role.UNKNOWN
 
 
+#: What declares a field takes the default first.
+_marking = partial(FieldFunction, positional=("default",), is_unlike_field=True)
+
 TREEX = Framework(
     id="treex",
     title="treex.Module",
@@ -22,6 +27,8 @@ TREEX = Framework(
     | {f"treex.types.{kind}": f"treex.{kind}" for kind in _KINDS},
     is_stateful=True,
     static_by_value=True,
+    fields_by_annotation=True,
+    key_is_ambiguous=True,
     makes_dataclass=False,
     subclasses=Subclasses.AUTO,
     frozen=False,
@@ -31,11 +38,11 @@ TREEX = Framework(
     static_metadata=("node", False),
     role=_role,
     field_functions={
-        "treex.node": FieldFunction(fixed={"node": True}, positional=("default",)),
-        "treex.static": FieldFunction(fixed={"node": False}, positional=("default",)),
-        "treex.field": FieldFunction(keywords={"node": "node"}, positional=("default",)),
-        **{f"treex.{kind}.node": FieldFunction(fixed={"node": True}, positional=("default",)) for kind in _KINDS},
-        **{f"treex.{kind}.static": FieldFunction(fixed={"node": False}, positional=("default",)) for kind in _KINDS},
+        "treex.node": _marking(fixed={"node": True}),
+        "treex.static": _marking(fixed={"node": False}),
+        "treex.field": _marking(keywords={"node": "node"}),
+        **{f"treex.{kind}.node": _marking(fixed={"node": True}) for kind in _KINDS},
+        **{f"treex.{kind}.static": _marking(fixed={"node": False}) for kind in _KINDS},
     },
     static_spelling="tx.static()",
     looks_for="module",

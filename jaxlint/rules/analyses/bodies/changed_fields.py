@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.libraries.updates import BY_GRADIENTS, COPYING_NAMES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import BY_GRADIENTS, COPYING_NAMES
 from jaxlint.syntax.expressions import Call, Name, last_name, root
 from jaxlint.syntax.statements import Annotate, Assign, Body, FunctionDefinition, Statement, all_parts, own_parts
 

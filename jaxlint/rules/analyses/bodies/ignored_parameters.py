@@ -9,8 +9,8 @@ import msgspec
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Transformed
 from jaxlint.libraries.transforms import CARRIED, Kind
+from jaxlint.libraries.updates import AT, UPDATE_METHODS
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.updating import AT, UPDATE_METHODS
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, dotted, last_name
 from jaxlint.syntax.names_read import reads

@@ -8,10 +8,10 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.libraries.transforms import TRANSFORMS
+from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
     Attribute,

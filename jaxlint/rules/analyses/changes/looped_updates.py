@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Replace, Update
+from jaxlint.libraries.updates import TREE_AT
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.changes.updates import index_updated
 from jaxlint.rules.analyses.instances.passed import given_by
@@ -19,7 +20,7 @@ def sets_something_else(update: Update, bound: Collection[str]) -> bool:
     """Whether which part an update sets depends on variables that a loop binds: each turn sets another one."""
     if update.function.startswith("at."):
         setting: Sequence[Expr | None] = (index_updated(update),)
-    elif update.function == "equinox.tree_at":
+    elif update.function == TREE_AT:
         setting = update.call.positional[:1]
     else:
         given = (a.value for a in update.call.args if a.star == "**")

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.libraries.trees import TREE_MAPS
-from jaxlint.pytrees.updating import UPDATE_FUNCTIONS
+from jaxlint.libraries.updates import TREE_AT, UPDATE_FUNCTIONS
 from jaxlint.rules.analyses.under_trace.leaf_arithmetic import trees_computed_with
 from jaxlint.syntax.expressions import Binary, Call, Expr, Unary, dotted, last_name
 
 #: Functions that give values that depend on all those of the tree or array that is their argument at the position.
-_PRODUCTS = {name: position for name, position in UPDATE_FUNCTIONS.items() if name != "equinox.tree_at"}
+_PRODUCTS = {name: position for name, position in UPDATE_FUNCTIONS.items() if name != TREE_AT}
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in (*TREE_MAPS, *_PRODUCTS))
 
 

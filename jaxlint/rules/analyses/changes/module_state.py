@@ -16,6 +16,7 @@ from jaxlint.infer.bodies.slots import ANYWHERE, Slot, changed_by, origin, slot_
 from jaxlint.infer.bodies.usage import Aliases
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Instance, plain
+from jaxlint.libraries.layers import COMBINING_LAYERS, RANDOM_STREAMS, STATE_UPDATE, STATEFUL_LAYERS
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
@@ -60,17 +61,6 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
-#: Layers that keep state: the argument without which, and the option with which, they keep none.
-_LAYERS: dict[str, tuple[str, str]] = {
-    "flax.nnx.BatchNorm": ("", "use_running_average"),
-    "flax.nnx.Dropout": ("rngs", "deterministic"),
-    "flax.nnx.SpectralNorm": ("", ""),
-    "treex.BatchNorm": ("", "use_running_average"),
-    "treex.Dropout": ("", "deterministic"),
-}
-#: Modules that call the layers they are given.
-_COMBINING = frozenset({"flax.nnx.Sequential", "flax.nnx.List", "treex.Sequential"})
-_RANDOM_STREAMS = frozenset({"flax.nnx.Rngs", "flax.nnx.RngStream"})
 #: What leaves a random stream as it is.
 _UNEVENTFUL = frozenset({"items", "get", "keys", "fork", "split", "broadcast"})
 #: Options of a call that ask a module to leave its state alone.
@@ -81,8 +71,6 @@ _MODES = {
     "training": False,
     "is_training": False,
 }
-#: What writes a state into a module.
-_UPDATE = "flax.nnx.update"
 #: Functions that take the state out of a module.
 _SPLITTING = frozenset({"split", "state", "pop", "to_pure_dict", "pure", "as_pure"})
 #: Methods that variables have, and that write to them.
@@ -196,7 +184,7 @@ class ModuleState:
         path = slot.path
         if not path or (len(path) == 1 and cls.method(path[0]) is not None):
             return self._called(cls, path[0] if path else "__call__", call, code.given, depth)
-        if cls.symbol.full_name in _RANDOM_STREAMS:
+        if cls.symbol.full_name in RANDOM_STREAMS:
             return None if path[0] in _UNEVENTFUL else StateChange("it is a random stream")
         if path[-1] in _WRITING:
             return _written(slot.root, path[0], code, depth)
@@ -207,7 +195,7 @@ class ModuleState:
 
     def _called(self, cls: PytreeClass, method: str, call: Call, given: Given, depth: int) -> StateChange | None:
         """How calling a method changes its module."""
-        if cls.symbol.full_name in _RANDOM_STREAMS:
+        if cls.symbol.full_name in RANDOM_STREAMS:
             return None if method in _UNEVENTFUL else StateChange("it is a random stream")
         found = cls.method(method)
         if found is None or depth > _MAX_DEPTH:
@@ -224,7 +212,10 @@ class ModuleState:
         index = next((i for i, a in enumerate(call.positional) if isinstance(a, Name) and a.id == name), None)
         if index is None:
             return None
-        if index == 0 and self.evaluator.model.resolver.library_name(call.func, code.module, code.scope) == _UPDATE:
+        if (
+            index == 0
+            and self.evaluator.model.resolver.library_name(call.func, code.module, code.scope) == STATE_UPDATE
+        ):
             return StateChange("`nnx.update` writes to it")
         func = _function(call.func, code)
         while isinstance(func, Call):
@@ -290,12 +281,12 @@ class ModuleState:
             return None
         symbol = self.evaluator.model.resolver.resolve(expr.func, placed.module, placed.scope)
         if isinstance(symbol, External):
-            if symbol.name in _LAYERS and method == "__call__":
-                has_mode = bool(_LAYERS[symbol.name][1])
+            if symbol.name in STATEFUL_LAYERS and method == "__call__":
+                has_mode = bool(STATEFUL_LAYERS[symbol.name][1])
                 return None if has_mode and self._is_evaluated else _layer(symbol.name, expr, attr)
-            if symbol.name in _RANDOM_STREAMS and method not in _UNEVENTFUL:
+            if symbol.name in RANDOM_STREAMS and method not in _UNEVENTFUL:
                 return StateChange(f"`{attr}` is a random stream")
-            if symbol.name in _COMBINING:
+            if symbol.name in COMBINING_LAYERS:
                 return self._first(list(expr.args), placed, attr, call, given, depth)
         cls = self.evaluator.model.class_of_symbol(symbol)
         return None if cls is None else self._called(cls, method, call, given, depth + 1)
@@ -317,7 +308,7 @@ class ModuleState:
         if annotation is None or method in _UNEVENTFUL:
             return None
         symbol = self.evaluator.model.resolver.resolve(annotation, placed.module, placed.scope)
-        if isinstance(symbol, External) and symbol.name in _RANDOM_STREAMS:
+        if isinstance(symbol, External) and symbol.name in RANDOM_STREAMS:
             return StateChange(f"`{attr}` is a random stream")
         return None
 
@@ -375,7 +366,7 @@ def _assigned(cls: PytreeClass, attr: str) -> list[Placed]:
 
 def _layer(name: str, call: Call, attr: str) -> StateChange | None:
     """The state of a layer that is known by name."""
-    needed, off = _LAYERS[name]
+    needed, off = STATEFUL_LAYERS[name]
     if (needed and call.keyword(needed) is None) or call.has_star:
         return None
     switch = call.keyword(off) if off else None

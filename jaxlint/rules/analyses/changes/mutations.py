@@ -13,10 +13,10 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CallMethod, CodeRead, MutateField
 from jaxlint.infer.known.values import UNKNOWN, Array, Container, Instance, Scalar, Value, element_of, plain
 from jaxlint.infer.transforms.calling import may_change_given
+from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.rules.analyses.bodies.branches_taken import left_out
 from jaxlint.rules.analyses.changes.counted_inside import makes
 from jaxlint.rules.analyses.changes.given_changes import changes_of, given_for

@@ -8,8 +8,8 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place, Replace, Update
 from jaxlint.infer.known.values import UNKNOWN, Value
 from jaxlint.libraries.standard import CLOCKS
+from jaxlint.libraries.updates import UPDATE_METHODS
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
-from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.changes.renewed import decorated
 from jaxlint.rules.analyses.changes.tried_steps import is_carried, stays_the_same
 from jaxlint.rules.analyses.changes.unused_copies import WATCHING

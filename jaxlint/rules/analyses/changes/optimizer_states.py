@@ -9,10 +9,10 @@ import msgspec
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, KeywordValue, Replace
 from jaxlint.libraries.optimizers import JOINING, KEEPING, KEEPING_WITH_MOMENTUM, WRAPPING
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.changes.purposes import applies_updates
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.makers import makers

@@ -11,15 +11,10 @@ from jaxlint.infer.evaluating.events import KeywordValue, Replace, Update
 from jaxlint.infer.known.values import Array, Instance
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS, is_question, is_reduction, is_verdict
 from jaxlint.libraries.tables import TABLES
+from jaxlint.libraries.updates import COPYING_NAMES, REPLACE_FUNCTIONS, TREE_AT, UPDATE_METHODS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.updating import (
-    COPYING_NAMES,
-    REPLACE_FUNCTIONS,
-    UPDATE_METHODS,
-    accepted_keywords,
-    is_train_state,
-)
+from jaxlint.pytrees.updating import accepted_keywords, is_train_state
 from jaxlint.rules.analyses.changes.selections import paths_selected
 from jaxlint.rules.analyses.instances.references import may_be_reference
 from jaxlint.syntax.ast_expressions import place_of
@@ -120,7 +115,7 @@ def is_copy(update: Update) -> bool:
     """Whether the update certainly makes a copy, and does not fail."""
     if update.function.startswith("at."):
         return array_copy(update) is not None
-    known = isinstance(update, Replace) or update.function in (*REPLACE_FUNCTIONS, "equinox.tree_at")
+    known = isinstance(update, Replace) or update.function in (*REPLACE_FUNCTIONS, TREE_AT)
     return known and not is_refused(update)
 
 
@@ -157,7 +152,7 @@ def fields_set(
 ) -> frozenset[str] | None:
     """The dotted paths of the fields that an update of an instance sets; None if they cannot be determined."""
     call, function = update.call, update.function
-    if function == "equinox.tree_at":
+    if function == TREE_AT:
         return paths_selected(next(iter(call.positional), None), update.place, evaluator)
     if function == "tree_replace":
         given = call.positional[0] if call.positional else None

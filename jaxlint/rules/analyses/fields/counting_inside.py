@@ -8,10 +8,11 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, Construct, FieldEvent, Replace
+from jaxlint.libraries import linen
 from jaxlint.libraries.transforms import Kind
+from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -77,7 +78,7 @@ def ends_with_its_call(event: FieldEvent, field: str, evaluator: Evaluator) -> b
     if isinstance(event, AssignAttribute) and not is_alone:
         return False  # what is changed may be a variable of the function around
     owner = event.place.owner
-    is_of_linen = is_alone and owner is not None and evaluator.inherits(owner, "flax.linen.Module")
+    is_of_linen = is_alone and owner is not None and evaluator.inherits(owner, linen.MODULE)
     if not is_of_linen and not _is_compiled(functions[-1], module, evaluator):
         return False
     return keeps_inside(functions[-1], _counting(event, field, evaluator), module, evaluator)

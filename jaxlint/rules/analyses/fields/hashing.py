@@ -21,9 +21,9 @@ from jaxlint.infer.known.values import (
     element_of,
     plain,
 )
+from jaxlint.libraries.updates import TRAIN_STATE
 from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.pytrees.updating import TRAIN_STATE
 from jaxlint.rules.analyses.instances.given_literals import is_given, is_given_no_array
 
 #: What the parameters of a constructor are given.

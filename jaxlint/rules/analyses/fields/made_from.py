@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
+from jaxlint.libraries.updates import UPDATE_METHODS
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.pytrees.updating import UPDATE_METHODS
 from jaxlint.rules.analyses.instances.given_literals import calls_in
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, last_name
 

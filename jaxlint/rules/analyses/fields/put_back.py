@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import FieldEvent
+from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, last_name
 from jaxlint.syntax.statements import Assign, Body, If, Statement, own_parts, parts, walk
 

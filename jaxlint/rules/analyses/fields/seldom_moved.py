@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import FieldEvent
+from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
-from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.rules.analyses.fields.swept import runs_a_loop
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (

@@ -13,10 +13,10 @@ from jaxlint.infer.evaluating.points import value_at
 from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.values import UNKNOWN, Instance, Scalar, Value, plain
 from jaxlint.infer.transforms.applied import Applied
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS, TREE_AT
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.fields.moving import binds, is_straight, may_move, moving
 from jaxlint.rules.analyses.instances.callers_in_loops import is_repeated
 from jaxlint.rules.analyses.instances.origins import given_by
@@ -409,7 +409,7 @@ class Copies:
             of = (copy.func.value,) if cls.has_framework_replace else ()
         if base in map(dotted, of) and (function in REPLACE_FUNCTIONS or of != copy.positional[:1]):
             yield from ((a.keyword, a.value) for a in copy.args if a.keyword is not None)
-        elif function == "equinox.tree_at":
+        elif function == TREE_AT:
             yield from selected(copy, base)
         elif self.evaluator.model.class_of_symbol(resolver.follow(resolver.resolve(copy.func, module, scope))) is cls:
             yield from ((field.name, value) for field, value in given_by(copy, cls))

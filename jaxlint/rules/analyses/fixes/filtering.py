@@ -11,17 +11,9 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
 from jaxlint.infer.transforms.applied import Applied
+from jaxlint.libraries.transforms import OF_EQUINOX
 from jaxlint.project.modules import Module
 from jaxlint.syntax.expressions import Expr
-
-#: What equinox has that does the same to the arrays of what it is given.
-OF_EQUINOX = {
-    "jax.jit": "equinox.filter_jit",
-    "jax.grad": "equinox.filter_grad",
-    "jax.value_and_grad": "equinox.filter_value_and_grad",
-    "jax.checkpoint": "equinox.filter_checkpoint",
-    "optax.apply_updates": "equinox.apply_updates",
-}
 
 
 @proposing

@@ -8,6 +8,7 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct
+from jaxlint.libraries.updates import SHALLOW_COPIES
 from jaxlint.project.resolution import External
 from jaxlint.rules.analyses.bodies.binding import binds, end_of
 from jaxlint.symbols.outline import MUTATING
@@ -28,11 +29,6 @@ from jaxlint.syntax.expressions import (
 )
 from jaxlint.syntax.names_read import reads
 from jaxlint.syntax.statements import Annotate, Assign, Do, For, Statement, While, With, expressions, parts, walk
-
-#: What copies an instance and leaves in the copy what its fields hold, but for those that are given by keyword.
-_SHALLOW = frozenset(
-    {"copy.copy", "dataclasses.replace", "jax_dataclasses.replace", "jax_dataclasses.copy_and_mutate"},
-)
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -79,7 +75,7 @@ def _put_in(call: Call, path: tuple[str, ...], change: Change) -> Iterator[tuple
                 yield positional, path[1:]
     elif call.positional:
         symbol = change.evaluator.model.resolver.resolve(call.func, change.code.place.module, change.code.scope)
-        if isinstance(symbol, External) and symbol.name in _SHALLOW:
+        if isinstance(symbol, External) and symbol.name in SHALLOW_COPIES:
             yield call.positional[0], path
 
 

@@ -9,10 +9,10 @@ import msgspec
 
 from jaxlint.infer.bodies.contents import contents_of
 from jaxlint.infer.bodies.slots import is_bound
-from jaxlint.infer.calls.known_functions import GIVE_SAME
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Replace
-from jaxlint.libraries.trees import TREE_MAPS
+from jaxlint.libraries.trees import FILTER, TREE_MAPS
+from jaxlint.libraries.updates import GIVE_SAME
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.framework import Role
@@ -60,7 +60,7 @@ _MAX_TURNS = 8
 #: So many variables, calls and lists are looked through.
 _MAX_DEPTH = 6
 #: Functions that make of a tree one with the same static values.
-_KEEPING = GIVE_SAME | TREE_MAPS | {"equinox.filter"}
+_KEEPING = GIVE_SAME | TREE_MAPS | {FILTER}
 _KEEPING_NAMES = frozenset(name.rpartition(".")[2] for name in _KEEPING)
 _LITERALS = frozenset({"int", "float", "str", "bool", "NoneType"})
 

@@ -9,10 +9,11 @@ import msgspec
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import is_classmethod
+from jaxlint.libraries.updates import TRAIN_STATE
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.pytrees.updating import TRAIN_STATE, is_train_state
+from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.bodies.settled import is_fixed
 from jaxlint.rules.analyses.instances.methods_called import held_method
 from jaxlint.symbols.outline import names_by_position

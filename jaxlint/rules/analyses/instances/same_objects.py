@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
 from jaxlint.syntax.names_read import names_inside
 from jaxlint.syntax.statements import Assign, target_names

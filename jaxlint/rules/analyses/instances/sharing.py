@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from jaxlint.pytrees.updating import COPYING_NAMES
+from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,

@@ -5,18 +5,17 @@ from __future__ import annotations
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Construct
 from jaxlint.libraries.transforms import TRANSFORMS
+from jaxlint.libraries.trees import FILTER, PARTITION
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children, dotted
 from jaxlint.syntax.statements import Assign, Body, Statement, all_parts, blocks, expressions, parts
 
 #: Functions that look at each leaf, and refuse none.
-_LOOKING = frozenset(
-    {"equinox.partition", "equinox.filter", "jax.tree.map", "jax.tree_util.tree_map", "jax.tree.leaves"}
-)
+_LOOKING = frozenset({FILTER, PARTITION, "jax.tree.map", "jax.tree_util.tree_map", "jax.tree.leaves"})
 
 
 def leaves_behind(event: Construct, field: str, evaluator: Evaluator) -> bool:

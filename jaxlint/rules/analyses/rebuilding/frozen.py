@@ -8,10 +8,11 @@ from jaxlint.infer.bodies.slots import Slot, source
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, Place
 from jaxlint.infer.known.values import Instance
+from jaxlint.libraries.updates import MUTABLE_COPY
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.symbols.outline import COPY_AND_MUTATE, Function, Unit
+from jaxlint.symbols.outline import Function, Unit
 from jaxlint.syntax.expressions import Attribute, Call, Name, last_name
 from jaxlint.syntax.statements import Body, With, all_parts, assigned_names, parts, target_names, walk
 
@@ -65,7 +66,7 @@ def may_be_given_mutable_copy(event: AssignAttribute, evaluator: Evaluator) -> b
     if all(parameter.name != name for parameter in function.parameters):
         return False
     modules = (event.place.module, *evaluator.model.importers(event.place.module))
-    callers = [(m, unit) for m in modules for unit in m.outline.units if {function.name, COPY_AND_MUTATE} <= unit.calls]
+    callers = [(m, unit) for m in modules for unit in m.outline.units if {function.name, MUTABLE_COPY} <= unit.calls]
     return any(m is not event.place.module or _hands_copy(function.name, unit, m, evaluator) for m, unit in callers)
 
 

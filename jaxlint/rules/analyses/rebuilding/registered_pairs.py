@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.frameworks.jax_register import FLATTENING
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.registrations import FLATTENING
 from jaxlint.rules.analyses.rebuilding.flattening import Routine
 from jaxlint.syntax.expressions import Expr, Lambda, dotted
 from jaxlint.syntax.source import Source

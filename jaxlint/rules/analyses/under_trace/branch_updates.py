@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Instance, plain
+from jaxlint.libraries.updates import COPY_AND_MUTATE, REPLACE_FUNCTIONS, TREE_AT
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import REPLACE_FUNCTIONS
 from jaxlint.rules.analyses.bodies.settled import settled
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.symbols.outline import Function
@@ -43,7 +43,6 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
-_TREE_AT = "equinox.tree_at"
 #: How many methods that call each other are looked into.
 _FAR = 3
 
@@ -231,7 +230,7 @@ class _Updates:
                 self._set(name, attr, target)
                 return True
             case With(items=((Call(func=func, args=(Argument(value=original),)), Name(id=name)),), body=body):
-                if self._library_name(func) != "jax_dataclasses.copy_and_mutate":
+                if self._library_name(func) != COPY_AND_MUTATE:
                     return False
                 before = self._update(original)
                 self._known[name] = None if before is None else replace(before, is_copy=True)
@@ -257,7 +256,7 @@ class _Updates:
                 before, by_method = self._update(first), False
             case Call(func=Attribute(value=base, attr="replace" | "_replace")) if not expr.has_star:
                 before, by_method = self._update(base), True
-            case Call(func=func, args=(_, Argument(value=second), *_)) if self._library_name(func) == _TREE_AT:
+            case Call(func=func, args=(_, Argument(value=second), *_)) if self._library_name(func) == TREE_AT:
                 before = self._update(second)  # which changes leaves alone
                 return None if before is None else replace(before, is_copy=False)
             case Call(func=Attribute(value=base, attr=attr)):

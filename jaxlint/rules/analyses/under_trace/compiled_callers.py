@@ -13,11 +13,11 @@ from jaxlint.infer.known.values import UNKNOWN, Array, FunctionValue, Instance, 
 from jaxlint.infer.transforms.applied import Applied, abstracting, rebuilt_parameters, tracing_arrays
 from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
+from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
-from jaxlint.pytrees.updating import COPYING_NAMES
 from jaxlint.rules.analyses.bodies.binding import binds
 from jaxlint.rules.analyses.instances.methods import is_overridden
 from jaxlint.symbols.outline import Function

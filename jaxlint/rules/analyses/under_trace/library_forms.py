@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from jaxlint.libraries.arrays import ARRAY_METHODS, returned_library
-from jaxlint.pytrees.updating import BY_GRADIENTS
+from jaxlint.libraries.updates import BY_GRADIENTS
 from jaxlint.rules.analyses.under_trace.forms import (
     DECLARED_ARRAY,
     SOMETHING,

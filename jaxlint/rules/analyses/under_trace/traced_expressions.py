@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, Instance, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
+from jaxlint.libraries.updates import COPYING_NAMES, REPLACE_FUNCTIONS, TREE_AT
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import COPYING_NAMES, REPLACE_FUNCTIONS, is_train_state
+from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.bodies.settled import settled, written_out
 from jaxlint.rules.analyses.under_trace.forms import (
     DECLARED_ARRAY,
@@ -373,7 +374,7 @@ class Expressions:
                 return self._with(func.owner, call, keywords, frame)
         if isinstance(func, Library) and func.name in REPLACE_FUNCTIONS and given and isinstance(given[0], State):
             return self._with(given[0], call, keywords, frame)
-        if isinstance(func, Library) and func.name == "equinox.tree_at" and len(given) >= 2:
+        if isinstance(func, Library) and func.name == TREE_AT and len(given) >= 2:
             tree = given[1]
             if isinstance(tree, State):
                 return placed_at(call.positional[0], tree, given[2] if len(given) > 2 else keywords.get("replace"))

@@ -11,6 +11,7 @@ import msgspec
 
 from jaxlint.infer.known.values import UNKNOWN as UNKNOWN_VALUE
 from jaxlint.infer.known.values import Array, Instance, Value, plain
+from jaxlint.libraries.updates import MUTABLE_COPY
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.under_trace.forms import (
     MAYBE_NONE,
@@ -36,7 +37,7 @@ from jaxlint.rules.analyses.under_trace.things import (
     without_containers,
 )
 from jaxlint.rules.analyses.under_trace.traced_expressions import Expressions
-from jaxlint.symbols.outline import COPY_AND_MUTATE, MUTATING, Function
+from jaxlint.symbols.outline import MUTATING, Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -175,7 +176,7 @@ class Tracer(Expressions):
 
     def _entered(self, manager: Expr, frame: Frame) -> Thing:
         """What a context manager gives: a copy that takes assignments, if nothing compares it afterwards."""
-        if isinstance(manager, Call) and last_name(manager.func) == COPY_AND_MUTATE and manager.positional:
+        if isinstance(manager, Call) and last_name(manager.func) == MUTABLE_COPY and manager.positional:
             validates = manager.keyword("validate")
             copied = self.value(manager.positional[0], frame)
             return copied if isinstance(validates, Constant) and validates.value is False else UNKNOWN
