@@ -370,10 +370,6 @@ def expand_case(case: Case) -> Iterator[Program]:
     return (Program(case, framework) for framework in sorted(ids))
 
 
-#: In how many frameworks `pytest` lints a program if `--frameworks` does not ask for all. It is run in the first.
-FEW = 2
-
-
 def by_case(some: Iterable[Program]) -> dict[str, list[Program]]:
     """Programs by rule and case, as in `frozen-assignment/method`."""
     found: dict[str, list[Program]] = {}
@@ -388,22 +384,21 @@ def one_of_each(some: Iterable[Program]) -> list[Program]:
 
 
 def rotated(some: Iterable[Program]) -> list[Program]:
-    """One of the programs of each case, of another framework from case to case; it is one of the few."""
-    return [few[0] for few, _ in of_few_frameworks(some).values()]
+    """One of the programs of each case, of another framework from case to case."""
+    return [first for first, _ in first_and_others(some).values()]
 
 
-def of_few_frameworks(some: Iterable[Program], number: int = FEW) -> dict[str, tuple[list[Program], list[Program]]]:
-    """Of each case the programs of some frameworks, of others from case to case, and those of all other frameworks.
+def first_and_others(some: Iterable[Program]) -> dict[str, tuple[Program, list[Program]]]:
+    """Of each case the program of one framework, of another from case to case, and those of all other frameworks.
 
-    Those that run here come first, so that they are linted and run.
+    `pytest` lints and runs the first, and the others if `--frameworks` or `-m` asks for them. It is one that runs here,
+    if any does.
     """
     found = {}
     for name, of_case in by_case(some).items():
         here = [program for program in of_case if program.environment == MAIN] or of_case
-        first = zlib.crc32(name.encode()) % len(here)
-        few = (here[first:] + here[:first])[:number]
-        ids = {program.id for program in few}
-        found[name] = few, [program for program in of_case if program.id not in ids]
+        first = here[zlib.crc32(name.encode()) % len(here)]
+        found[name] = first, [program for program in of_case if program is not first]
     return found
 
 

@@ -54,9 +54,9 @@ def findings(
 
 
 def parameters() -> Iterator[Any]:
-    """The programs of each case: those of a few frameworks, and those of the others."""
-    for name, (few, others) in cases.of_few_frameworks(PROGRAMS).items():
-        yield pytest.param(few, id=name)
+    """The programs of each case: that of one framework, and those of the others."""
+    for name, (first, others) in cases.first_and_others(PROGRAMS).items():
+        yield pytest.param([first], id=name)
         if others:
             yield pytest.param(others, id=f"{name}/others", marks=pytest.mark.frameworks)
 

@@ -47,11 +47,11 @@ def parameters() -> Iterator[Any]:
     for program in PROGRAMS:
         in_environment[environment_of(program)].append(program)
     for environment, here in in_environment.items():
-        for name, (few, others) in cases.of_few_frameworks(here, 1).items():
+        for name, (first, others) in cases.first_and_others(here).items():
             id_ = name if environment == MAIN else f"{name}/{environment}"
             marks = [] if environment == MAIN else [pytest.mark.pythons]
-            marks += [pytest.mark.speaks_of_versions] if few[0].speaks_of_versions else []
-            yield pytest.param(few, id=id_, marks=marks)
+            marks += [pytest.mark.speaks_of_versions] if first.speaks_of_versions else []
+            yield pytest.param([first], id=id_, marks=marks)
             if others:
                 yield pytest.param(others, id=f"{id_}/others", marks=[*marks, pytest.mark.frameworks])
 
