@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.mypy.cases import Program, programs
+from tests.mypy.cases.programs import Program, programs
 from tests.mypy.run import CONFIG
 
 PROGRAMS = {program.name: program for program in programs()}

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.mypy.cases import REASONS, Program
+from tests.mypy.cases.programs import REASONS, Program
 from tests.mypy.corpus import PROGRAMS, few
 from tests.mypy.run import Report
 from tests.needs import needs
