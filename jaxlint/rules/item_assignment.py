@@ -132,7 +132,6 @@ class ItemAssignment(EventRule):
     group = "updates"
     about_values = True
     since = "0.1.0"
-    raises_at_once = True
     events = (AssignItem,)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
