@@ -40,6 +40,13 @@ GIVE_SAME = COPIES | frozenset(
         "typing.cast",
     }
 )
+#: Functions that copy their first argument, with all flags of a mode set or put on devices, and how many arguments make
+#: them do it: `jax.device_put(x)` alone may only be there to be waited for.
+MOVED_COPIES: Mapping[str, int] = {
+    "equinox.nn.inference_mode": 1,
+    "equinox.tree_inference": 1,
+    "jax.device_put": 2,
+}
 #: Functions that fill a copy of their first argument, if that is an instance, with what was stored.
 RESTORING = frozenset({"flax.serialization.from_bytes", "flax.serialization.from_state_dict"})
 #: Packages whose states are copied by a method `replace`.

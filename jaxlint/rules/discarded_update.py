@@ -15,6 +15,7 @@ from jaxlint.libraries.standard import WITH_REPLACE
 from jaxlint.libraries.tables import TABLES
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.libraries.updates import (
+    MOVED_COPIES,
     REPLACE_FUNCTIONS,
     TRAIN_STATE,
     TRAINING,
@@ -53,6 +54,8 @@ _OTHERS = TABLES | WITH_REPLACE
 _MAPPING = frozenset({"map", "apply", "select.apply", "select.apply_with_selected_index", "select.apply_and_inline"})
 #: The last names of the functions that make a tree of trees.
 _LAST_OF_TREE_MAPS = frozenset(name.rpartition(".")[2] for name in TREE_MAPS)
+#: Those of the functions that copy a tree as a whole.
+_LAST_OF_MOVED = frozenset(name.rpartition(".")[2] for name in MOVED_COPIES)
 #: The line between two cells of a script.
 _CELL = re.compile(r"^# *(%%|[+]$|[+] [{]|jupyter:|jupytext:)", re.MULTILINE)
 
@@ -116,7 +119,8 @@ class DiscardedUpdate(EventRule, BodyRule):
       `.train()`, `.eval()`, `.freeze()`, `.init(…)`, `.filter(…)`, `.merge(…)`, `.map(…)` and `.apply(…)` without
       `inplace=True`;
     * functions: `dataclasses.replace`, `jdc.replace`, `copy.replace`, `eqx.tree_at`, `eqx.apply_updates`,
-      `optax.apply_updates`, jax's `x.at[…]` methods, and `jax.tree.map` of a function that certainly has no effect;
+      `optax.apply_updates`, `eqx.nn.inference_mode`, `jax.device_put(tree, where)`, jax's `x.at[…]` methods, and
+      `jax.tree.map` of a function that certainly has no effect;
     * methods of your own that return a copy of `self` made by one of these, or (undecorated) that only return a new
       instance of their own class, made from the values of `self`;
     * functions of your own, compiled or not, that only return a copy of a pytree that they are given, alone or in
@@ -163,6 +167,7 @@ class DiscardedUpdate(EventRule, BodyRule):
     about_values = True
     since = "0.1.0"
     events = (Discard,)
+    instance_calls = _LAST_OF_MOVED
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for what makes a new tree, too: `jax.tree.map`, and compiled functions that return what they change."""
@@ -174,6 +179,11 @@ class DiscardedUpdate(EventRule, BodyRule):
                     name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
                     compares = len(call.positional) > 2 and not any(p is call for p in code.contents.expected_to_work)
                     if name in TREE_MAPS and not compares and not _may_fail(statement, code):
+                        made = Update(call.at, code.place, call, tree.value, UNKNOWN, name, ())
+                        yield from self.check_event(Discard(call.at, code.place, made, True), evaluator)
+                case Do(value=Call(args=(tree, *_)) as call) if last_name(call.func) in _LAST_OF_MOVED:
+                    name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
+                    if len(call.args) >= MOVED_COPIES.get(name, len(call.args) + 1) and not _may_fail(statement, code):
                         made = Update(call.at, code.place, call, tree.value, UNKNOWN, name, ())
                         yield from self.check_event(Discard(call.at, code.place, made, True), evaluator)
                 case Do(value=Call() as call):
@@ -226,7 +236,7 @@ def _confidence(update: Update, evaluator: Evaluator) -> Confidence | None:
         return None if only_measures(update, model) else Confidence.HIGH
     if isinstance(update, Replace):
         return None if _may_differ(update) else Confidence.HIGH
-    if update.function in REPLACE_FUNCTIONS or update.function in UPDATE_FUNCTIONS:
+    if any(update.function in some for some in (REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, MOVED_COPIES)):
         return Confidence.HIGH
     if update.function.startswith("select."):
         return Confidence.HIGH
@@ -345,6 +355,8 @@ def _made(update: Update) -> str:
     """What the update returns."""
     if isinstance(update, Replace):
         return f"a new `{update.receiver.cls.name}`"
+    if update.function in MOVED_COPIES:
+        return "a copy"
     return "a new array" if update.function.startswith("at.") else "a changed copy"
 
 

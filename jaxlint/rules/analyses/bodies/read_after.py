@@ -38,6 +38,8 @@ from jaxlint.syntax.statements import (
     expressions,
     own_parts,
     parts,
+    targets_of,
+    walk,
 )
 
 #: Finds a read that matters in an expression.
@@ -165,13 +167,25 @@ class ReadAfter:
 
 
 def _computed_from(statement: Statement, following: Body) -> set[str]:
-    """The variables that a statement binds, and those that statements after it compute from them."""
-    names = {name for target in bound_by(statement) for name in paths_in(target)}
+    """The variables that a statement binds, and those that statements after it compute from them.
+
+    So are those that a branch binds which asks for one of them (`else: bad += 1`).
+    """
+    names = _bound(statement)
     for after in following:
         read = {part.id for part in own_parts(after) if isinstance(part, Name)}
-        if isinstance(after, Assign) and not names.isdisjoint(read):
-            names |= {name for target in bound_by(after) for name in paths_in(target)}
+        if names.isdisjoint(read):
+            continue
+        if isinstance(after, Assign):
+            names |= _bound(after)
+        elif isinstance(after, If):
+            names |= {name for block in blocks(after) for inner in walk(block, nested=False) for name in _bound(inner)}
     return names
+
+
+def _bound(statement: Statement) -> set[str]:
+    """The names that a statement assigns."""
+    return {name for target in targets_of(statement) for name in paths_in(target)}
 
 
 def _read_by(target: Expr) -> Iterator[Expr]:
