@@ -44,11 +44,17 @@ x.T | x.mT | x.transpose() | jnp.transpose(x) | jnp.swapaxes(x, 0, 1) | jnp.swap
 (x + x.T) / 2 | x - x.T | x.T.T | x.T + 1 | jnp.concatenate([x, x], axis=-1) | jnp.hstack([x, x])
 x[:, 1:] | x[..., :2] | jnp.concatenate([x, jnp.ones((3, 1))], axis=1) | jnp.append(x, jnp.zeros((1, 3)), axis=0)
 """
+#: Expressions over a leaf that is a positive definite matrix.
+FACTORS = """
+jnp.linalg.cholesky(x) | jnp.linalg.inv(x) | np.linalg.inv(x) | jax.scipy.linalg.expm(x) | 2 * jnp.linalg.cholesky(x)
+jnp.linalg.cholesky(x).T | jnp.linalg.inv(x) + 1
+"""
 #: Expressions that are not tried, or whose effect depends on values that are not known.
 UNKNOWN = """
 scaled(x) | x * self.mask | x @ x | x.T.ravel() | jnp.where(x > 0, x, 0) | self.scaled(x) | x if SCALE else x / 2
 x / len(x) | jnp.sum(x, axis=1) | jnp.clip(x, self.low, 1) | x / self.unknown
 jnp.concatenate([x, jnp.zeros(8 - x.shape[0])]) | jnp.concatenate([x[:4], jnp.ones(1)]) | jnp.append(x, [])
+jnp.linalg.cholesky(x @ x.T) | jnp.linalg.inv(self.mask) | jnp.linalg.cholesky(x, upper=True)
 jnp.concatenate([x, x], axis=self.axis) | jnp.concatenate([x, jnp.zeros(0)]) | jnp.concatenate([x, self.tail(x)])
 """
 SCALE = 3.0
@@ -115,6 +121,11 @@ def test_known_expressions(expression: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("expression", split(MATRICES))
 def test_matrices(expression: str, tmp_path: Path) -> None:
     assert reported(expression, tmp_path) is not is_idempotent(expression, [[[0, 1, 2], [3, 4, 5], [6, 7, 8]]])
+
+
+@pytest.mark.parametrize("expression", split(FACTORS))
+def test_factors(expression: str, tmp_path: Path) -> None:
+    assert reported(expression, tmp_path) is not is_idempotent(expression, [[[2.0, 0.6], [0.6, 1.0]]])
 
 
 @pytest.mark.parametrize("expression", split(UNKNOWN))

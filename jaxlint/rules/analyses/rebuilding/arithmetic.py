@@ -149,6 +149,8 @@ def apply(name: str, values: Sequence[Number], keywords: dict[str, Number]) -> N
         return elementwise(lambda _: _FILLED[name.removesuffix("_like")], first)
     if name in _TRANSPOSING:
         return transposed(first) if name == "transpose" or _swaps(values[1:]) else None
+    if name in _OF_MATRICES:
+        return elementwise(_mixed, first, 1.0) if _is_matrix(first) else None
     if name in _INTEGERS:
         return elementwise(math.trunc, first)
     if name in ("round", "around"):
@@ -265,6 +267,8 @@ _JOINING: dict[str, tuple[int, Callable[[Sequence[Number], Number], Number]]] = 
     "repeat": (2, _tiled),
 }
 _FILLED = {"ones": 1.0, "zeros": 0.0}
+#: Functions that make another matrix of a matrix, and again another one of that: which one does not matter here.
+_OF_MATRICES = frozenset({"cholesky", "inv", "pinv", "expm"})
 _TRANSPOSING = frozenset({"transpose", "swapaxes", "moveaxis", "matrix_transpose"})
 #: Arrays are not made longer than that.
 _MAX_SIZE = 64

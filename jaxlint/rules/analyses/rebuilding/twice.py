@@ -79,6 +79,7 @@ from jaxlint.syntax.statements import (
 #: Modules whose functions are tried on numbers.
 _LIBRARIES = frozenset({"jax.numpy", "numpy", "math", "builtins", "jax.nn", "jax", "jax.lax", "numpy.linalg"}) | {
     "jax.numpy.linalg",
+    "jax.scipy.linalg",
     "jax.scipy.special",
 }
 #: The bounds of a slice.
