@@ -415,7 +415,7 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
         """The constructor's parameters without `self`, or None if they cannot be determined."""
         if any(not _CONSTRUCTING.isdisjoint(cls.attributes_given) for cls in self.mro):
             return None
-        maker = self._init_owner()
+        maker = self.init_owner()
         if maker is None:
             certain = self.bases_known and not self.base_constructs and not self.unknown_decorator
             return () if certain and not self.framework.makes_dataclass else None
@@ -438,9 +438,12 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
             for f in [*(f for f in members if not f.kw_only), *(f for f in members if f.kw_only)]
         )
 
-    def _init_owner(self) -> PytreeClass | None:
-        """The class whose `__init__`, written or generated, constructs instances; None if it is none that is seen."""
-        for cls in self.mro:
+    def init_owner(self, behind: PytreeClass | None = None) -> PytreeClass | None:
+        """The class whose `__init__`, written or generated, constructs instances; None if it is none that is seen.
+
+        With `behind`, the one that `super().__init__` of that class runs.
+        """
+        for cls in self.mro if behind is None else self.mro[self.mro.index(behind) + 1 :]:
             if "__init__" in cls.symbol.declaration.methods or cls.generated_init:
                 return cls
             if cls.unknown_decorator or (not cls.fields_known and not cls.is_pytree):

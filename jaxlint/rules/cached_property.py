@@ -11,7 +11,8 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, FunctionValue, UnknownValue, plain
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Caching
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.analyses.changes.copied_state import changed_in_copy
 from jaxlint.rules.analyses.changes.stale import reads
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
@@ -166,8 +167,15 @@ def _confidence(function: Function, cls: PytreeClass, caching: Caching, evaluato
         return None
     value = plain(evaluator.calls.returned(FunctionValue(FunctionSymbol(cls.module, function))))
     if isinstance(value, UnknownValue):
-        return Confidence.MEDIUM
+        return Confidence.LOW if _declares_no_array(function, cls, evaluator) else Confidence.MEDIUM
     return None if isinstance(value, Array) else Confidence.LOW
+
+
+def _declares_no_array(function: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether what a function returns is declared as something that certainly is no array, such as a function."""
+    if function.returns is None:
+        return False
+    return non_array(Placed(function.returns, cls.module, function.scope), evaluator.model.resolver) is not None
 
 
 def _caching(function: Function, cls: PytreeClass, evaluator: Evaluator) -> Expr | None:

@@ -231,8 +231,9 @@ def _of_base(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
 
 
 def _stands_behind(base: PytreeClass, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a class is the next one behind another, for instances of subclasses that are seen as well."""
-    return all(one.mro[one.mro.index(cls) + 1] is base for one in evaluator.model.family(cls) if cls in one.mro)
+    """Whether a base and its constructor are met behind a class, for instances of subclasses that are seen as well."""
+    family = [one for one in evaluator.model.family(cls) if cls in one.mro]
+    return all(one.mro[one.mro.index(cls) + 1] is base and one.init_owner(cls) is base.init_owner() for one in family)
 
 
 def _calls_above(call: Call, cls: PytreeClass) -> bool:

@@ -262,6 +262,8 @@ def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evalua
         cls, attr = value.cls, step.attr
         field = cls.field(attr)
         if field is None:
+            if not value.exact and (not cls.fields or cls.abstract_methods):
+                return None  # an annotation that stands for whatever subclass there is
             family = evaluator.model.family(cls, exact=value.exact)
             if all(one.fields_known and misses_attribute(one, attr, evaluator.model) for one in family):
                 return _misspelt(step, cls)

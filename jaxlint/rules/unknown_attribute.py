@@ -274,7 +274,7 @@ def _lacks(instance: Instance, attr: str, evaluator: Evaluator) -> bool:
     """Whether no class that the instance may be of has the attribute."""
     if attr in _ANY_OBJECT or attr in UPDATE_METHODS or attr.startswith("__"):
         return False  # JAX404 tells of missing methods that copy
-    if not instance.exact and not instance.cls.fields:
+    if not instance.exact and (not instance.cls.fields or instance.cls.abstract_methods):
         return False  # an annotation that stands for whatever state there is
     if instance.cls.field(attr) is not None:
         return False

@@ -69,8 +69,8 @@ SEARCHES = frozenset({"index", "remove", "count"})
 LOOKUPS = frozenset({"add", "discard", "setdefault", "get", "pop"})
 #: How functions call a class that they are given.
 CLASS_PARAMETERS = frozenset({"cls", "clz", "klass", "class_", "_cls", "maybe_cls", "nodetype"})
-#: Decorators of functions that are expected to fail.
-EXPECTED_FAILURE = frozenset({"xfail", "expectedFailure"})
+#: Decorators of functions that are expected to fail, or that no test runs.
+EXPECTED_FAILURE = frozenset({"xfail", "expectedFailure", "skip"})
 
 Binding = Import | Definition | Assignment
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from jaxlint.infer.known.deferred import Deferred, known
 from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.stand_ins import has_stand_ins
 from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
@@ -148,7 +149,8 @@ class Narrowing:
         if name == "isinstance" and len(test.positional) == 2:
             if truthy:
                 cls = self.evaluate(test.positional[1], env)
-                value = Instance(cls.cls) if isinstance(cls, ClassObject) else UNKNOWN
+                is_certain = isinstance(cls, ClassObject) and not has_stand_ins(env.module)
+                value = Instance(cls.cls) if isinstance(cls, ClassObject) and is_certain else UNKNOWN
                 self._update(path, lambda before: _narrowed(before, value), env)
             else:
                 cls = self.evaluate(test.positional[1], env)

@@ -8,6 +8,7 @@ import msgspec
 
 from jaxlint.infer.known.annotations import AnnotationReader
 from jaxlint.infer.known.evidence import confirmed, contradicts
+from jaxlint.infer.known.stand_ins import is_given_stand_ins
 from jaxlint.infer.known.values import (
     UNKNOWN,
     Array,
@@ -56,7 +57,7 @@ class Promises:
 
     def parameter(self, parameter: Parameter, function: Function, module: Module) -> Value:
         """What a parameter with an annotation is."""
-        if parameter.annotation is None:
+        if parameter.annotation is None or is_given_stand_ins(function, module):
             return UNKNOWN
         value = self.annotations.read(Placed(parameter.annotation, module, function.scope))
         if parameter.kind == "**":
