@@ -21,6 +21,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX, NNX
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
+from jaxlint.rules.analyses.bodies.stages import is_set_for_stage
 from jaxlint.rules.analyses.fields.computing_with import only_computes_with
 from jaxlint.rules.analyses.fields.counting_inside import Counting, keeps_inside
 from jaxlint.rules.analyses.fields.keeping import is_stored
@@ -111,7 +112,8 @@ class FilteredScalar(BodyRule):
 
     A field that is annotated `int` and always holds an array is traced: change its annotation. A number that is passed
     itself is reported only where the function is seen to do nothing but compute with it: what it takes for a shape, an
-    index or a condition has to be static.
+    index or a condition has to be static. A loop over a few stages, each with a loop of its own, is worth its few
+    compilations: what is set for each stage is not reported.
 
     ## References
 
@@ -131,7 +133,7 @@ class FilteredScalar(BodyRule):
         """Look at what a body counts up, unless it is that of a function which only runs where numbers are arrays."""
         problems = list(self._counted_in(code, evaluator))
         if problems and not _may_count_arrays(code, evaluator):
-            yield from problems
+            yield from (p for p in problems if not is_set_for_stage(p.at, code, evaluator))
 
     def _counted_in(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """What a body counts up."""

@@ -11,12 +11,12 @@ from jaxlint.syntax.names_read import names_in
 from jaxlint.syntax.statements import Assign, Augment, Body, Statement, walk
 
 #: How many values are few: a parity or a phase compiles that often, and then no more.
-_FEW = 8
+FEW = 8
 
 
 def is_few(expr: Expr) -> bool:
     """Whether an expression is a small number: of what it bounds there are few values."""
-    return isinstance(expr, Constant) and isinstance(expr.value, int) and abs(expr.value) <= _FEW
+    return isinstance(expr, Constant) and isinstance(expr.value, int) and abs(expr.value) <= FEW
 
 
 def counted_name(statement: Statement) -> str | None:
