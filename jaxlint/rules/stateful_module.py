@@ -106,11 +106,12 @@ class StatefulModule(NodeRule):
     ## When not to use it
 
     If a test only tries whether a function inside of it can be compiled, and makes nothing else of the module
-    afterwards, nothing is reported. In evaluation mode (`model.eval()`) dropout and batch statistics stay as they are:
-    where a file switches to it what it may give to the function afterwards, they are reported only if the function
-    trains something; whatever else is written is reported. Calls with `deterministic=True`, `train=False` and the like
-    are not, nor is what a module does below a condition, unless the call shows that it holds. Where variables of
-    flax.nnx are made that write through all transformations (`nnx.var_defaults(hijax=True)`), nothing is reported.
+    afterwards, nothing is reported. In evaluation mode (`model.eval()`) dropout and batch statistics stay as they
+    are: where a file, or one that imports it, switches to it what it may give to the function afterwards, they are
+    reported only if the function trains something; whatever else is written is reported. Calls with
+    `deterministic=True`, `train=False` and the like are not, nor is what a module does below a condition, unless the
+    call shows that it holds. Where variables of flax.nnx are made that write through all transformations
+    (`nnx.var_defaults(hijax=True)`), nothing is reported.
 
     ## References
 

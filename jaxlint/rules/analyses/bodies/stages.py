@@ -46,7 +46,7 @@ def is_set_for_stage(at: object, code: CodeRead, evaluator: Evaluator) -> bool:
         return True
     binding = [s for s in moving.body if isinstance(s, Assign) and place_of(s.at).holds(place)]
     bound = {path for s in binding for path in (*bound_names(s), *map(dotted, s.targets))}
-    inner = [s for s in walk(moving.body, nested=False) if isinstance(s, (For, While))]
+    inner = tuple(s for s in walk(moving.body, nested=False) if isinstance(s, (For, While)))
     return any(isinstance(part, (Name, Attribute)) and dotted(part) in bound for part in all_parts(inner))
 
 

@@ -27,20 +27,27 @@ def switches(body: Body, function: Function, module: Module, evaluator: Evaluato
 
 
 def may_be_evaluated(function: Function, module: Module, evaluator: Evaluator) -> bool:
-    """Whether a file switches to evaluation what it may give to a compiled function afterwards.
+    """Whether a file, or one that imports it, switches to evaluation what it may give to a compiled function later.
 
     What is switched in a body that only calls the function before that is not.
     """
-    if not any(_EVAL in unit.calls for unit in module.outline.units):
+    importers = dict.fromkeys(evaluator.model.importers(module))
+    importers |= dict.fromkeys(other for one in importers for other in evaluator.model.importers(one))
+    return any(_may_switch(function, module, home, evaluator) for home in dict.fromkeys((module, *importers)))
+
+
+def _may_switch(function: Function, module: Module, home: Module, evaluator: Evaluator) -> bool:
+    """Whether one file switches what it may give to a function of a module afterwards."""
+    outline = home.outline
+    if not any(_EVAL in unit.calls for unit in outline.units):
         return False
-    names = {function.name, *compiled_names(function.name, module)}
-    outline = module.outline
-    bodies: list[tuple[Body, Function | None]] = [(evaluator.calls.top_level(module), None)]
-    bodies += [(evaluator.calls.body_of(FunctionSymbol(module, one)) or (), one) for one in outline.functions.values()]
+    names = {function.name, *compiled_names(function.name, module), *compiled_names(function.name, home)}
+    bodies: list[tuple[Body, Function | None]] = [(evaluator.calls.top_level(home), None)]
+    bodies += [(evaluator.calls.body_of(FunctionSymbol(home, one)) or (), one) for one in outline.functions.values()]
     return any(
         _comes_before(switch, body, names)
         for body, around in bodies
-        for switch in _switching(body, around, module, evaluator, (_EVAL,))
+        for switch in _switching(body, around, home, evaluator, (_EVAL,))
     )
 
 
