@@ -6,13 +6,13 @@ import os
 
 import click
 
-from jaxlint.cli import completion
+from jaxlint.cli.path_types import FOLDER
 
 #: The option of all commands that have to do with the cache.
 cache_dir = click.option(
     "--cache-dir",
     metavar="DIR",
-    shell_complete=completion.folders,
+    type=FOLDER,
     help="Where the cache is stored.  [default: .jaxlint_cache in the project]",
 )
 

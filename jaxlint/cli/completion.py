@@ -1,4 +1,4 @@
-"""What the Tab key completes: rules, and names of files and folders."""
+"""What the Tab key completes where a rule is named."""
 
 from __future__ import annotations
 
@@ -33,20 +33,6 @@ def selectors(context: click.Context, parameter: click.Parameter, incomplete: st
     for item in items:
         item.value = f"{before}{comma}{item.value}"
     return items
-
-
-def files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of files and folders, which the shell knows."""
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(incomplete, type="file")]
-
-
-def folders(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of folders."""
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(incomplete, type="dir")]
 
 
 def _begins(word: str, typed: str) -> bool:

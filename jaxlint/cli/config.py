@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jaxlint.cli import completion
 from jaxlint.cli.options import configured
 from jaxlint.cli.output import standard_output
+from jaxlint.cli.path_types import PATH
 
 if TYPE_CHECKING:
     from jaxlint.config.configuration import Configuration, Setting
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("path", default=".", shell_complete=completion.files)
+@click.argument("path", default=".", type=PATH)
 @configured()
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--schema", is_flag=True, help="Print the JSON schema of the configuration instead.")

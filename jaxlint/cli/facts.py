@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxlint.cli import completion
 from jaxlint.cli.options import configured
+from jaxlint.cli.path_types import PATH
 
 if TYPE_CHECKING:
     from jaxlint.config.configuration import Configuration
 
 
 @click.command()
-@click.argument("paths", nargs=-1, shell_complete=completion.files)
+@click.argument("paths", nargs=-1, type=PATH)
 @configured(settings=False)
-@click.option(
-    "--output", metavar="FILE", required=True, shell_complete=completion.files, help="Write the facts to this file."
-)
+@click.option("--output", metavar="FILE", required=True, type=PATH, help="Write the facts to this file.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors, nothing else.")
 def facts(paths: tuple[str, ...], configuration: Configuration, output: str, quiet: bool) -> None:
     """Find out the facts of files.

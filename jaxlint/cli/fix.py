@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from jaxlint.cli.output import output, standard_output
-from jaxlint.cli.report import Reporting, count
+from jaxlint.cli.report import Reporting
 from jaxlint.syntax.paths import shown_path
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def fix_text(name: str, raw: bytes, configuration: Configuration, fixing: Fixing
 
 def show(fixed: FixedFiles, fixing: Fixing, reporting: Reporting) -> None:
     """Tell of what was fixed, would be fixed, or could not be; the report of what is left tells how much is left."""
+    from jaxlint.report.text import by_severity
+
     for problem in fixed.problems:
         click.echo(f"jaxlint: warning: {problem}", err=True)
     if fixing.diff:
@@ -95,7 +97,7 @@ def show(fixed: FixedFiles, fixing: Fixing, reporting: Reporting) -> None:
     if fixing.show:
         _list_fixes(fixed, "Would fix" if fixing.diff else "Fixed")
     number = len(fixed.fixed)
-    what = count(number, "error") if number else "No errors"
+    what = by_severity(fixed.fixed) or "No errors"
     more = f" ({fixed.more} more with `--unsafe-fixes`)" if fixed.more else ""
     if fixing.diff:
         click.echo((f"Would fix {what}" if number else f"{what} would be fixed") + f"{more}.", err=True)
@@ -129,9 +131,11 @@ def _lines(text: str) -> list[str]:
 
 def _list_fixes(fixed: FixedFiles, done: str) -> None:
     """Say which rules were fixed (or whatever was `done`) in which file."""
+    from jaxlint.report.text import by_severity
+
     if not fixed.files:
         return
-    click.echo(f"{done} {count(len(fixed.fixed), 'error')}:", err=True)
+    click.echo(f"{done} {by_severity(fixed.fixed)}:", err=True)
     for one in fixed.files:
         click.echo(f"- {shown_path(one.before.path)}:", err=True)
         for (code, name), number in Counter((f.code, f.name) for f in one.fixed).items():

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from jaxlint import __version__
-from jaxlint.cli import completion
 from jaxlint.cli import watch as watching
 from jaxlint.cli.clean import cache_dir, clean
 from jaxlint.cli.config import config
@@ -24,6 +23,7 @@ from jaxlint.cli.facts import facts
 from jaxlint.cli.fix import Fixing, fixing
 from jaxlint.cli.input import name_stdin, show_files, standard_input, stdin_name
 from jaxlint.cli.options import configured
+from jaxlint.cli.path_types import PATH
 from jaxlint.cli.report import (
     Reporting,
     report,
@@ -128,7 +128,7 @@ def _shard(context: click.Context, option: click.Parameter, text: str | None) ->
 
 
 @cli.command()
-@click.argument("paths", nargs=-1, shell_complete=completion.files)
+@click.argument("paths", nargs=-1, type=PATH)
 @configured()
 @reporting
 @fixing
@@ -136,7 +136,7 @@ def _shard(context: click.Context, option: click.Parameter, text: str | None) ->
 @click.option(
     "--stdin-filename",
     metavar="FILE",
-    shell_complete=completion.files,
+    type=PATH,
     help="Check the standard input as if it stood in this file.",
 )
 @click.option("--force-exclude", is_flag=True, help="Leave out excluded files even if they are named.")
@@ -148,7 +148,7 @@ def _shard(context: click.Context, option: click.Parameter, text: str | None) ->
     "--facts",
     metavar="FILE",
     multiple=True,
-    shell_complete=completion.files,
+    type=PATH,
     help="Use what `jaxlint facts` wrote to this file.",
 )
 @click.option("--shard", metavar="K/N", callback=_shard, help="Check the K-th of N parts of the files.")
@@ -157,7 +157,7 @@ def _shard(context: click.Context, option: click.Parameter, text: str | None) ->
 @click.option(
     "--write-baseline",
     metavar="FILE",
-    shell_complete=completion.files,
+    type=PATH,
     help="Write all findings to this file, to be left out from now on.",
 )
 @click.option("--no-baseline", is_flag=True, help="Use no baseline, even if one is configured.")
@@ -273,7 +273,7 @@ def check(
         result.findings = hide.write_comments(result, reason or "", quiet)
     if result.findings or not hides:
         is_shown = stdin is not None and fixed is not None  # the standard output holds the fixed text
-        report(result, reporting, read, fixed=len(fixed.fixed) if fixed is not None else 0, to_stderr=is_shown)
+        report(result, reporting, read, fixed=fixed.fixed if fixed is not None else (), to_stderr=is_shown)
     if reporting.verbose:
         tell_of_run(result, time.monotonic() - started)
         tell_of_versions(result, configuration)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from jaxlint.cli import completion
+from jaxlint.cli.path_types import PATH
 
 Command = Callable[..., Any]
 
@@ -34,7 +35,7 @@ def _rules(name: str, help: str) -> Callable[[Command], Command]:
 python = click.option(
     "--python",
     metavar="PATH",
-    shell_complete=completion.files,
+    type=PATH,
     help="The interpreter or environment whose packages the code imports.",
 )
 
@@ -73,7 +74,7 @@ _SETTING = (
     click.option(
         "--baseline",
         metavar="FILE",
-        shell_complete=completion.files,
+        type=PATH,
         help="Leave out the findings that this file holds.",
     ),
 )
@@ -82,7 +83,7 @@ _SOURCES = (
         "--config",
         metavar="FILE|TOML",
         multiple=True,
-        shell_complete=completion.files,
+        type=PATH,
         help="Use this configuration, with paths relative to the current directory, or set a key: 'preview = true'.",
     ),
     click.option("--isolated", is_flag=True, help="Read no configuration file."),

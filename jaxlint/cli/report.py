@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from jaxlint.cli import completion
 from jaxlint.cli.output import output
+from jaxlint.cli.path_types import PATH
 from jaxlint.report import FORMATS, STATISTICS, writer
 
 if TYPE_CHECKING:
     from jaxlint.config.configuration import Configuration
+    from jaxlint.finding import Finding
     from jaxlint.linter.result import Result
     from jaxlint.syntax.source import Source
 
@@ -34,7 +35,7 @@ _OPTIONS = (
     click.option(
         "--output-file",
         metavar="FILE",
-        shell_complete=completion.files,
+        type=PATH,
         help="Write to this file what would go to the standard output.",
     ),
     click.option("--statistics", is_flag=True, help="Show how many findings each rule has, as text or JSON."),
@@ -93,12 +94,12 @@ def report(
     reporting: Reporting,
     read: Callable[[str], Source] | None = None,
     *,
-    fixed: int = 0,
+    fixed: Sequence[Finding] = (),
     to_stderr: bool = False,
 ) -> None:
-    """Write the findings to stdout (or stderr) or a file, and everything else to stderr; so many were `fixed` before.
+    """Write the findings to stdout (or stderr) or a file, and everything else to stderr.
 
-    `read` gives texts not as on disk.
+    What was `fixed` before is counted; `read` gives texts not as on disk.
     """
     from jaxlint.report.base import Report
     from jaxlint.report.text import wants_color

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jaxlint.cli import completion
 from jaxlint.cli.options import configured, python
 from jaxlint.cli.output import output
+from jaxlint.cli.path_types import PATH
 from jaxlint.report import DRAWINGS, drawer
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FAILURE = 2
 
 
 @click.command()
-@click.argument("targets", nargs=-1, metavar="[PATH|PACKAGE[::CLASS]]...", shell_complete=completion.files)
+@click.argument("targets", nargs=-1, metavar="[PATH|PACKAGE[::CLASS]]...", type=PATH)
 @configured(settings=False)
 @python
 @click.option("--output-format", type=click.Choice(list(DRAWINGS)), default="text", show_default=True)
@@ -28,7 +28,7 @@ FAILURE = 2
     "-o",
     "--output-file",
     metavar="FILE",
-    shell_complete=completion.files,
+    type=PATH,
     help="Write to this file instead of the standard output.",
 )
 def tree(targets: tuple[str, ...], configuration: Configuration, output_format: str, output_file: str | None) -> int:

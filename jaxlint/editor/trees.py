@@ -284,6 +284,10 @@ class Group:
         """The module of a file as it is now."""
         return self.checker().project.add_file(path)
 
+    def importers(self, path: str) -> list[Module]:
+        """The modules that import a file."""
+        return self.checker().model.importers(self.module(path))
+
     def _raw_of(self, path: str) -> list[Finding]:
         """All that is found in a file, whatever hides it."""
         checker = self._made()

@@ -1,4 +1,4 @@
-"""Which names a fix has left without a meaning: those that nothing binds, and variables that became others."""
+"""Which names a fix has left without a meaning, or without a use: what nothing binds, and what nobody reads."""
 
 from __future__ import annotations
 
@@ -31,6 +31,15 @@ def lost_names(before: str, after: str) -> list[str]:
     return sorted(unbound | shadowed)
 
 
+def no_longer_read(before: str, after: str) -> set[str]:
+    """The names that a text imports and nobody reads in it, though they were read `before`."""
+    old, new = _tables(before), _tables(after)
+    if old is None or new is None:
+        return set()
+    imported = {s.get_name() for s in new.get_symbols() if s.is_imported() and not s.is_assigned()}
+    return imported & _read(old) - _read(new)
+
+
 def _tables(text: str) -> symtable.SymbolTable | None:
     try:
         with warnings.catch_warnings():
@@ -45,9 +54,14 @@ def _unbound(module: symtable.SymbolTable) -> set[str]:
     scopes = [scope for _, scope in _scopes(module)]
     bound = {s.get_name() for s in module.get_symbols() if s.is_assigned() or s.is_imported()}
     bound |= {s.get_name() for scope in scopes for s in scope.get_symbols() if s.is_declared_global()}
+    return _read(module) - bound - _KNOWN
+
+
+def _read(module: symtable.SymbolTable) -> set[str]:
+    """The names that are read somewhere as variables of the module."""
+    scopes = [scope for _, scope in _scopes(module)]
     asked = {s.get_name() for scope in scopes for s in scope.get_symbols() if s.is_global() and s.is_referenced()}
-    asked |= {s.get_name() for s in module.get_symbols() if s.is_referenced()}
-    return asked - bound - _KNOWN
+    return asked | {s.get_name() for s in module.get_symbols() if s.is_referenced()}
 
 
 def _variables(module: symtable.SymbolTable) -> Iterator[tuple[str, tuple[frozenset[str], frozenset[str]]]]:

@@ -17,6 +17,7 @@ from jaxlint.config.settings import Settings
 from jaxlint.cst.edits import applied, made_together, moved, moved_back
 from jaxlint.editor.trees import Group, Texts
 from jaxlint.finding import Applicability, Edit, Finding
+from jaxlint.fixes.imports import takes, unused_imports
 from jaxlint.fixes.names import lost_names
 from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.syntax.source import Source, Unreadable
@@ -145,12 +146,33 @@ class _File:
 
     def outcome(self) -> Fixed:
         """What became of the file."""
+        self._drop_imports()
         for (offset, _), (finding, reason) in self._refused.items():
             before = offset
             for edits in reversed(self._made):
                 before = moved_back(before, edits)
             self.result.refused.append(Refusal(finding, reason, before, offset))
         return self.result
+
+    def _drop_imports(self) -> None:
+        """Take out what was imported for that alone which is fixed now, unless something else is found then."""
+        path, before = self.result.before.path, self._text
+        importers = self._group.importers(path)
+
+        def is_taken(name: str) -> bool:
+            return takes(importers, self._group.module(path), name)
+
+        edits = unused_imports(self.result.before.text, before, is_taken) if self.result.fixed else []
+        if not edits:
+            return
+        source = _source(self.result.before, applied(before, edits))
+        found = self._fixer.look(path, source, self._group)
+        if Counter(map(identity, found)) != Counter(map(identity, self._found)):
+            self._fixer.give(_source(self.result.before, before))
+            return
+        self.result.text = source.text
+        self._made.append(edits)
+        self._refused = {(moved(offset, edits), code): why for (offset, code), why in self._refused.items()}
 
     def round(self, *, unsafe: bool) -> bool:
         """Make the fixes that can be made together; whether there may be more."""

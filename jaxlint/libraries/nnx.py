@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-#: The classes whose instances are data: modules, variables and what holds them.
-DATA = frozenset(
+#: The classes of modules, and of what holds them.
+TREES = frozenset(
     f"flax.nnx.{name}"
     for name in (
-        "BatchNorm BatchStat Bidirectional Cache Conv ConvTranspose Dict Dropout EMA Einsum Embed GRUCell GroupNorm"
-        " InstanceNorm Intermediate LSTMCell LayerNorm Linear LinearGeneral List LoRA LoRALinear LoRAParam Metric"
-        " ModelAndOptimizer MultiHeadAttention MultiMetric OptArray OptState OptVariable OptimizedLSTMCell Optimizer"
-        " PReLU Param Perturbation RMSNorm RNN RngCount RngKey RngState RngStream Rngs Sequential SimpleCell"
-        " SpectralNorm Variable WeightNorm"
+        "BatchNorm Bidirectional Conv ConvTranspose Dict Dropout EMA Einsum Embed GRUCell GroupNorm InstanceNorm"
+        " LSTMCell LayerNorm Linear LinearGeneral List LoRA LoRALinear Metric ModelAndOptimizer MultiHeadAttention"
+        " MultiMetric OptimizedLSTMCell Optimizer PReLU RMSNorm RNN RngStream Rngs Sequential SimpleCell SpectralNorm"
+        " WeightNorm"
+    ).split()
+)
+#: The classes whose instances are data: these, and variables, which hold one array as a rule.
+DATA = TREES | frozenset(
+    f"flax.nnx.{name}"
+    for name in (
+        "BatchStat Cache Intermediate LoRAParam OptArray OptState OptVariable Param Perturbation RngCount RngKey"
+        " RngState Variable"
     ).split()
 )
 #: Packages of which no public module holds data by a name of its own: what `nnx.relu`, `jnp.pi` or `jnp.float32` names

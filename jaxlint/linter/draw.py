@@ -13,7 +13,7 @@ from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding, page_url
-from jaxlint.infer.calls.nnx_values import made_class, role_of_value
+from jaxlint.infer.calls.nnx_values import held_module, is_tree, role_of_value
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Container, as_instance, plain, without_none
 from jaxlint.libraries.trees import TREE_TYPES
@@ -291,7 +291,7 @@ class Drawer:
                 if assignment.attr in found or cls.field(assignment.attr) is not None:
                     continue
                 given = None if assignment.value is None else Placed(assignment.value, owner.module, scope)
-                held = None if given is None else made_class(given, self._evaluator)
+                held = None if given is None else held_module(given, self._evaluator)
                 drawn = self._drawn(
                     cls,
                     owner,
@@ -300,7 +300,7 @@ class Drawer:
                     role=Role.UNKNOWN if given is None else role_of_value(given, self._evaluator),
                     default="" if given is None else _written(given),
                     held=held,
-                    is_tree=held is not None,
+                    is_tree=given is not None and is_tree(given, self._evaluator),
                 )
                 found[assignment.attr] = drawn, held
         return sorted(found.values(), key=lambda one: (_ROLES.index(one[0].role), one[0].name))

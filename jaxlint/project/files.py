@@ -57,7 +57,7 @@ def discover(
         try:
             os.lstat(path)
         except OSError as error:
-            raise PathError(f"{path}: {error.strerror or error}") from error
+            raise PathError(f"{path or repr(path)}: {error.strerror or error}") from error
         except ValueError as error:
             raise PathError(f"{path!r}: is not a path: {error}") from error
         if not os.path.isdir(path):

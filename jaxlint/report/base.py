@@ -20,8 +20,8 @@ class Report(msgspec.Struct, frozen=True):
     """What there is to tell about a run.
 
     `errors` are internal errors, one line each. `read(path)` gives the text that was checked, or raises
-    `Unreadable`. `color` and `summary` (how many findings there are) concern the formats for people. So many
-    findings were `fixed` before; `unsafe_fixes` says which are fixable.
+    `Unreadable`. `color` and `summary` (how many findings there are) concern the formats for people. What was
+    `fixed` before counts there, too; `unsafe_fixes` says which are fixable.
     """
 
     findings: Sequence[Finding]
@@ -29,7 +29,7 @@ class Report(msgspec.Struct, frozen=True):
     read: Callable[[str], Source] = Source.read
     color: bool = False
     summary: bool = False
-    fixed: int = 0
+    fixed: Sequence[Finding] = ()
     unsafe_fixes: bool = False
 
     def is_fixable(self, finding: Finding) -> bool:

@@ -71,9 +71,9 @@ def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ, choice:
 
 def summary_lines(report: Report) -> Iterator[str]:
     """How many findings there are, and how many of them can be fixed."""
-    found, fixed = len(report.findings), report.fixed
-    if fixed:
-        yield f"Found {found + fixed} error{'s' * (found + fixed != 1)} ({fixed} fixed, {found} remaining)."
+    if report.fixed:
+        found = by_severity([*report.findings, *report.fixed])
+        yield f"Found {found} ({len(report.fixed)} fixed, {len(report.findings)} remaining)."
     else:
         yield summary_line(report.findings)
     fixable = sum(map(report.is_fixable, report.findings))
@@ -88,10 +88,16 @@ def summary_lines(report: Report) -> Iterator[str]:
 
 def summary_line(findings: Iterable[Finding]) -> str:
     """How many findings there are of each severity, as a sentence."""
+    found = by_severity(findings)
+    return f"Found {found}." if found else "All checks passed!"
+
+
+def by_severity(findings: Iterable[Finding]) -> str:
+    """How many findings there are of each severity; nothing if there are none."""
     counts = Counter(finding.severity for finding in findings)
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "hint"}
     parts = [f"{counts[level]} {word}{'s' * (counts[level] != 1)}" for level, word in words.items() if counts[level]]
-    return f"Found {', '.join(parts)}." if parts else "All checks passed!"
+    return ", ".join(parts)
 
 
 def concise_lines(report: Report) -> Iterator[Line]:

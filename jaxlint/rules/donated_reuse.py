@@ -143,7 +143,9 @@ class DonatedReuse(BodyRule):
             if path is None or _is_bound_inside(path.partition(".")[0], expr, code.body):
                 continue
             shared = shared_leaves(path, call, code, evaluator)
-            if shared is not None and call.at not in reported:
+            if call.at in reported:
+                continue  # it fails, whatever else is given twice
+            if shared is not None:
                 reported.add(call.at)
                 problem = _shared_problem(shared, path, call, dotted(call.func) or event.function.name)
                 yield replace(problem, fix=_copying(shared, code, evaluator))
@@ -155,6 +157,7 @@ class DonatedReuse(BodyRule):
             if again is not None and again.at not in reported:
                 reported.add(again.at)
                 if twice is not None:
+                    reported.add(call.at)
                     yield _problem_of_call(twice, path, event, called)
                 elif name != path:
                     yield _problem_of_alias(again, name, path, event, called)

@@ -6,7 +6,7 @@ import argparse
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from flake8.processor import FileProcessor
 from flake8.violation import Violation
@@ -18,6 +18,9 @@ from jaxlint.linter.engine import check_content, check_paths
 from jaxlint.linter.result import Result
 from jaxlint.rules import all_rules
 from jaxlint.rules.unreadable_file import UnreadableFile
+
+#: How all codes begin by which flake8 knows this plugin.
+_PLUGIN = "JAX"
 
 
 class Findings:
@@ -33,7 +36,7 @@ class Findings:
         self._options = options
         given = {"python": options.jaxlint_python, "min-confidence": options.jaxlint_min_confidence}
         selected: dict[str, object] = {key: value for key, value in given.items() if value is not None}
-        named = tuple([*(options.select or ()), *(options.extend_select or ())])
+        named = tuple(_more_than_plugin([*(options.select or ()), *(options.extend_select or ())]))
         selected["extend-select"] = [
             rule.code for rule in all_rules() if not rule.enabled and rule.code.startswith(named)
         ]
@@ -84,6 +87,14 @@ class Findings:
         for error in result.errors:
             print(f"jaxlint: internal error: {error}", file=sys.stderr)
         return [f for f in (*result.findings, *result.suppressed) if f.code != UnreadableFile.code]
+
+
+def _more_than_plugin(selected: Iterable[str]) -> Iterator[str]:
+    """What flake8 selects that says more than "this plugin": `select = E,F,JAX` asks for no rule that is off.
+
+    Whoever sets `select` has to name each plugin, or hears nothing of it; so does flake8-bugbear read its B9.
+    """
+    return (code for code in selected if code.removeprefix(_PLUGIN).isdecimal())
 
 
 def _is_hidden(finding: Finding, filename: str, line: str | None) -> bool:

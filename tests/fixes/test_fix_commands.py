@@ -42,6 +42,15 @@ def test_fix_writes_what_is_safe(project: Path, capsys: pytest.CaptureFixture[st
     assert (project / "a.py").read_text() == SAFE
 
 
+def test_what_is_fixed_counts_by_its_severity(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "a.py").write_text(TEXT.replace("return state\n", "return state  # noqa: JAX401\n"))
+    arguments = ("--extend-select", "JAX003", "--diff", "--show-fixes", "--unsafe-fixes")
+    assert "Would fix 2 errors, 1 warning.\n" in run(capsys, *arguments)[2]
+    _, out, err = run(capsys, "--fix", "--show-fixes", "--extend-select", "JAX003")
+    assert out.splitlines()[-2] == "Found 2 errors, 1 warning (2 fixed, 1 remaining)."
+    assert err.splitlines()[0] == "Fixed 1 error, 1 warning:"
+
+
 def test_unsafe_fixes(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         run(capsys)[1].splitlines()[-1]

@@ -199,7 +199,15 @@ def test_selection(project: Path) -> None:
     assert "JAX109" not in {code for *_, code in places(flake8(project))}
     done = forked.run("flake8", ("--isolated", "--extend-select", "JAX109", "pkg/local.py"), project)
     assert "JAX109" in done.stdout, done.stderr
+    assert "JAX109" in forked.run("flake8", ("--isolated", "--select", "JAX1", "pkg/local.py"), project).stdout
     assert {code for *_, code in places(flake8(project, "--extend-ignore", "E,F,W,JAX4"))} == {"JAX205"}
+
+
+@pytest.mark.parametrize("option", ["--select", "--extend-select"])
+def test_the_name_of_the_plugin_turns_on_no_rule_that_is_off(project: Path, option: str) -> None:
+    """Whoever sets `select` has to name each plugin; that asks for nothing more of it."""
+    done = forked.run("flake8", ("--isolated", option, "JAX", "pkg/"), project)
+    assert "JAX4" in done.stdout and "JAX109" not in done.stdout, done.stderr
 
 
 def test_configuration(project: Path) -> None:

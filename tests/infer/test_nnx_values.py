@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jaxlint.config.configuration import Configuration
-from jaxlint.libraries.nnx import DATA, NO_DATA
+from jaxlint.libraries.nnx import DATA, NO_DATA, TREES
 from jaxlint.linter.draw import Target, draw
 from tests.needs import needs
 
@@ -56,6 +56,7 @@ def test_the_classes_that_are_said_to_be_data_are(nnx: Any) -> None:
     for name in DATA:
         cls = getattr(nnx, name.rpartition(".")[2], None)
         assert cls is None or issubclass(cls, (nnx.Pytree, nnx.Variable)), name  # None: another version of flax
+        assert cls is None or issubclass(cls, nnx.Variable) is (name not in TREES), name
 
 
 @pytest.mark.parametrize(
@@ -80,5 +81,7 @@ def test_attributes_are_drawn_as_flax_takes_them(tmp_path: Path, monkeypatch: py
     assert roles.keys() == is_data.keys() and len(roles) == 15
     assert {name for name, role in roles.items() if role == "unknown"} == {"name"}
     assert {name for name, role in roles.items() if role == "leaf"} == {name for name, data in is_data.items() if data}
+    trees = {field.name for field in classes["net.py::Deep"].fields if field.kind == "subtree"}
+    assert trees == {name for name, value in made.items() if name in roles and isinstance(value, nnx.Pytree)}
     (held,) = (field.holds for field in classes["net.py::Deep"].fields if field.name == "head")
     assert [field.name for field in classes[held].fields] == ["linear"]

@@ -13,9 +13,10 @@ from jaxlint.infer.known.values import (
     Value,
     plain,
 )
-from jaxlint.libraries.nnx import DATA, NO_DATA
+from jaxlint.libraries.nnx import DATA, NO_DATA, TREES
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.stubs import is_stub
 from jaxlint.syntax.expressions import Attribute, Call, Lambda, Name
 
 
@@ -34,8 +35,7 @@ def role_of_value(given: Placed, evaluator: Evaluator) -> Role:
         named = evaluator.model.resolver.library_name(given.expr, given.module, given.scope)
         if named.partition(".")[0] in NO_DATA:
             return Role.STATIC
-    with evaluator.calls.notes.elsewhere(None, None):
-        value = plain(evaluator.static(given))
+    value = _value(given, evaluator)
     if isinstance(value, Array) and value.library == "jax" and not value.declared:
         return Role.LEAF
     if is_module(value):
@@ -52,10 +52,32 @@ def is_module(value: Value) -> bool:
     return value.cls.bases_known and is_pytree(value.cls)
 
 
+def held_module(given: Placed, evaluator: Evaluator) -> PytreeClass | None:
+    """The nnx class of the project of which a value is an instance, made there or handed over."""
+    made = made_class(given, evaluator)
+    if made is None:
+        value = _value(given, evaluator)
+        made = value.cls if isinstance(value, Instance) and is_module(value) else None
+    return None if made is None or is_stub(made.module) else made
+
+
+def is_tree(given: Placed, evaluator: Evaluator) -> bool:
+    """Whether a value certainly is a module, or holds modules, whoever declares its class."""
+    if isinstance(given.expr, Call):
+        if evaluator.model.resolver.library_name(given.expr.func, given.module, given.scope) in TREES:
+            return True
+    made = made_class(given, evaluator)
+    return is_module(_value(given, evaluator)) if made is None else made.bases_known and is_pytree(made)
+
+
+def _value(given: Placed, evaluator: Evaluator) -> Value:
+    with evaluator.calls.notes.elsewhere(None, None):
+        return plain(evaluator.static(given))
+
+
 def is_array(given: Placed, evaluator: Evaluator) -> bool:
     """Whether a value is an array."""
-    with evaluator.calls.notes.elsewhere(None, None):
-        return isinstance(plain(evaluator.static(given)), Array)
+    return isinstance(_value(given, evaluator), Array)
 
 
 def made_class(given: Placed, evaluator: Evaluator) -> PytreeClass | None:
