@@ -11,30 +11,14 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from jaxlint.finding import Finding
 from jaxlint.linter.engine import check_paths
+from tests.fixes.by_hand import APPLIED, Applied
 from tests.fixes.test_fixed_fixtures import settings_for, shown
 from tests.oracle import cases
 from tests.oracle.cases import Program
 from tests.oracle.environments import Runners
 
-
-class Applied(msgspec.Struct, forbid_unknown_fields=True):
-    """What a program's findings advise, what is written for what, and how it is called then."""
-
-    program: str
-    advice: list[str]
-    write: list[tuple[str, str]]
-    calls: dict[str, str] = {}
-
-
-APPLIED = [
-    one
-    for path in sorted((Path(__file__).parent / "advice").glob("*.toml"))
-    for one in msgspec.toml.decode(path.read_bytes(), type=dict[str, list[Applied]])["by_hand"]
-]
 PROGRAMS = {program.id: program for program in cases.programs()}
 
 

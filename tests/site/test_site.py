@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+import textwrap
 import zlib
 from html.parser import HTMLParser
 from pathlib import Path
@@ -26,6 +28,7 @@ from tools.site.__main__ import REPOSITORY, ROOT
 from tools.site.errors_page import errors
 from tools.site.executed import chosen, frameworks, shown_of
 from tools.site.framework_page import model_of
+from tools.site.mending import Mending
 from tools.site.rule_pages import mended, rule_page, spelled
 
 
@@ -103,9 +106,13 @@ def test_an_error_can_be_read_alone() -> None:
     assert fragments == []
 
 
+def unmended(program: cases.Program) -> Mending:
+    return Mending(None)
+
+
 def test_a_page_shows_what_is_wrong_and_how_to_write_it_before_all_else() -> None:
     for rule in all_rules():
-        headings = re.findall("^## (.*)$", rule_page(rule, [], has_pictures=False, mend=lambda _: None), re.MULTILINE)
+        headings = re.findall("^## (.*)$", rule_page(rule, [], has_pictures=False, mend=unmended), re.MULTILINE)
         wanted = [one for one in ("What it does", "Example", "Use instead") if one in headings]
         assert headings[: len(wanted)] == wanted, rule.name
         assert {"Why is this bad?", "What it does"} <= {*headings}
@@ -141,6 +148,38 @@ def test_what_was_run_is_what_its_fixture_states(rule: str) -> None:
             assert any(re.search(one.text, text, re.DOTALL) for one in stated), program.id
 
 
+def test_each_program_of_a_page_stands_in_a_tab_with_what_it_shows_and_its_fix() -> None:
+    """Of one rule that jaxlint fixes, one that is mended by hand, and one for which it has advice only."""
+    hows = {}
+    for code in ("JAX401", "JAX518", "JAX111"):
+        rule = next(rule for rule in all_rules() if rule.code == code)
+        shown = shown_of(rule.name)
+        assert shown is not None
+        page = rule_page(rule, [], has_pictures=False, mend=mended)
+        _, *tabs = re.split(r'^=== "', page.partition("### The program and its fix")[2], flags=re.MULTILINE)
+        assert len(tabs) == len(shown.frameworks)
+        for (framework, text), tab in zip(shown.frameworks.items(), tabs, strict=True):
+            assert tab.startswith(spelled(framework))
+            said = [block.strip() for block in re.split(r"^ {4}```.*$", tab, flags=re.MULTILINE)]
+            assert textwrap.dedent("    " + said[3]).split() == text.split()
+            after = shown.mended.get(framework)
+            assert after is None or said[7].split() == after.split()
+        ways = ("Mended by `jaxlint", "Mended by hand", "jaxlint advises")
+        hows[code] = {way for way in ways for tab in tabs if way in tab}
+        table = page.partition('<div class="seen">')[2].partition("</div>")[0]
+        assert all(spelled(framework) in table for framework in shown.frameworks)
+        cells = [html.unescape(cell) for cell in re.findall("<code>(.*?)</code>", table, re.DOTALL)]
+        assert sorted(cells) == sorted(set(shown.frameworks.values()))
+    assert hows == {"JAX401": {"Mended by `jaxlint"}, "JAX518": {"Mended by hand"}, "JAX111": {"jaxlint advises"}}
+
+
+@pytest.mark.parametrize("rule", [rule.name for rule in all_rules() if shown_of(rule.name) is not None])
+def test_what_is_mended_names_nothing_that_is_not_there(rule: str) -> None:
+    shown = shown_of(rule)
+    assert shown is not None and shown.mended.keys() <= shown.frameworks.keys()
+    assert [text for text in shown.mended.values() if "NameError" in text] == []
+
+
 @pytest.mark.comparisons
 def test_what_a_page_shows_as_mended_runs(is_thorough: bool, runners: Runners, tmp_path: Path) -> None:
     """In one framework of each rule, another one from rule to rule; with `--thorough`, in all."""
@@ -150,14 +189,16 @@ def test_what_a_page_shows_as_mended_runs(is_thorough: bool, runners: Runners, t
         some = [] if shown is None else chosen(rule.name, shown.case)
         first = zlib.crc32(rule.code.encode()) % len(some) if some else 0
         known |= {program.id: program for program in (some if is_thorough else some[first : first + 1])}
-    texts = {id_: mended(program) for id_, program in known.items() if not program.missing}
+    mendings = {id_: mended(program) for id_, program in known.items() if not program.missing}
     jobs = []
-    for id_, text in texts.items():
-        if text is not None and known[id_].rule != "unused-suppression":  # what a comment hid for good reason goes on
+    for id_, mend in mendings.items():
+        if (
+            mend.after is not None and known[id_].rule != "unused-suppression"
+        ):  # what a comment hid for good reason goes on
             folder = tmp_path / id_
             folder.mkdir(parents=True)
-            (folder / "main.py").write_text(text, encoding="utf-8")
-            calls = [call.expression for call in known[id_].consequence.calls]
+            (folder / "main.py").write_text(mend.after, encoding="utf-8")
+            calls = [mend.call(call.expression) for call in known[id_].consequence.calls]
             jobs.append({"id": id_, "folder": str(folder), "calls": calls})
     assert len(jobs) > len(known) / 3
     wrong = {id_: still_shown(known[id_], outcome) for id_, outcome in runners.run(MAIN, jobs).items()}

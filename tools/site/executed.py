@@ -27,6 +27,7 @@ from tests.oracle import cases
 from tests.oracle.cases import Program
 from tests.oracle.frameworks import FRAMEWORKS, MAIN
 from tools.site.measured import Measured, measured, probes
+from tools.site.mending import Mending, mending
 
 STORED = Path(__file__).with_name("frameworks.json")
 SHOWN = "shown.json"
@@ -47,6 +48,7 @@ _TEMPORARY = re.compile(r"/tmp/[^ '\"]*/(?=main\.py)")
 #: What mjx says when it is imported, here where it has no GPU.
 _NOISE = re.compile(r"Failed to import (?:mujoco_)?warp: ")
 _MOST_LINES = 6
+_LONGEST = 400
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -55,6 +57,8 @@ class Shown(msgspec.Struct, frozen=True):
     case: str
     versions: dict[str, str]
     frameworks: dict[str, str]
+    #: What it shows where it is mended, of frameworks in which it can be.
+    mended: dict[str, str] = {}
 
 
 class Frameworks(msgspec.Struct, frozen=True):
@@ -92,6 +96,12 @@ def chosen(rule: str, case: str | None = None) -> list[Program]:
     return min(bad, key=lambda one: (-len(one), len(one[0].files["main.py"]), one[0].case), default=[])
 
 
+def kept(rule: str) -> list[Program]:
+    """The fixture that the page of a rule shows already, if it is there still; without the file another is chosen."""
+    known = shown_of(rule)
+    return [] if known is None else chosen(rule, known.case)
+
+
 def shown(outcome: Mapping[str, Any]) -> str:
     """What a run shows, as a Python prompt would."""
     lines = [line for line in outcome["output"].splitlines() if line.strip() and not _NOISE.match(line)]
@@ -100,8 +110,13 @@ def shown(outcome: Mapping[str, Any]) -> str:
         lines += _error(outcome["error"])
     for call in outcome["calls"]:
         lines += [f">>> {call['call']}", *(_error(call["error"]) if call["error"] else [call["value"]])]
-    lines = [_TEMPORARY.sub("", _ADDRESS.sub(" at 0x...", line.rstrip())) for line in lines]
+    lines = [_shortened(_TEMPORARY.sub("", _ADDRESS.sub(" at 0x...", line.rstrip()))) for line in lines]
     return "\n".join(lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "..."])
+
+
+def _shortened(line: str) -> str:
+    """A line as long as somebody reads it; an error is never that long."""
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
 
 
 def _error(error: Mapping[str, Any]) -> list[str]:
@@ -109,8 +124,8 @@ def _error(error: Mapping[str, Any]) -> list[str]:
     return [first, *(line for line in rest if line.strip())]
 
 
-def run(programs: Sequence[Program]) -> dict[str, dict[str, Any]]:
-    """The outcomes of programs that can be run here, by their ids."""
+def run(programs: Sequence[Program], mendings: Mapping[str, Mending] | None = None) -> dict[str, dict[str, Any]]:
+    """The outcomes of programs that can be run here, by their ids; with `mendings`, of what they are made to."""
     from tests.oracle.environments import Runners  # needs more than the site does
 
     with tempfile.TemporaryDirectory() as name:
@@ -119,9 +134,15 @@ def run(programs: Sequence[Program]) -> dict[str, dict[str, Any]]:
         try:
             jobs: dict[str, list[dict[str, Any]]] = {}
             for program in programs:
-                folder = str(program.write(root / "programs"))
+                folder = program.write(root / "programs")
                 calls = [call.expression for call in program.consequence.calls]
-                jobs.setdefault(program.environment, []).append({"id": program.id, "folder": folder, "calls": calls})
+                mend = (mendings or {}).get(program.id)
+                if mend is not None and mend.after is not None:
+                    (folder / "main.py").write_text(mend.after, encoding="utf-8")
+                    calls = list(map(mend.call, calls))
+                jobs.setdefault(program.environment, []).append(
+                    {"id": program.id, "folder": str(folder), "calls": calls}
+                )
             outcomes: dict[str, dict[str, Any]] = {}
             for environment, some in jobs.items():
                 outcomes |= runners.run(environment, some)
@@ -132,13 +153,18 @@ def run(programs: Sequence[Program]) -> dict[str, dict[str, Any]]:
 
 def run_rules(rules: Iterable[str]) -> dict[str, Shown]:
     """What the chosen programs of some rules show."""
-    programs = [program for rule in rules for program in chosen(rule)]
+    programs = [program for rule in rules for program in kept(rule) or chosen(rule)]
     programs = [program for program in programs if program.environment == MAIN and not program.missing]
     outcomes = run(programs)
     found: dict[str, Shown] = {}
     for program in programs:
-        one = found.setdefault(program.rule, Shown(program.case, versions(), {}))
+        one = found.setdefault(program.rule, Shown(program.case, versions(), {}, {}))
         one.frameworks[program.framework] = shown(outcomes[program.id])
+    mendings = {program.id: mend for program in programs if (mend := mending(program, versions())).after is not None}
+    mended = [program for program in programs if program.id in mendings]
+    outcomes = run(mended, mendings)
+    for program in mended:
+        found[program.rule].mended[program.framework] = shown(outcomes[program.id])
     return found
 
 

@@ -8,27 +8,24 @@ import re
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from msgspec import structs
 
 from jaxlint.config.configuration import Configuration
-from jaxlint.config.settings import Settings
-from jaxlint.config.versions import normalised
 from jaxlint.errors import UserError
-from jaxlint.finding import Confidence
-from jaxlint.fixes.running import fix_source
 from jaxlint.linter.draw import Target, draw
-from jaxlint.pytrees.versions import version
 from jaxlint.report import drawer
 from jaxlint.report.drawing import Drawing
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import Rule
-from tests.oracle.cases import HEADER, MARK, Program
-from tests.oracle.versions import target_versions
+from tests.oracle.cases import Program
 from tools.ecosystem.ledger import read_ledger
-from tools.site.executed import chosen, shown_of
+from tools.site.executed import Shown, chosen, shown_of
+from tools.site.mending import Mending, mending
+from tools.site.program_text import program_text
 
 GROUPS = {
     "declaring": "Declaring and registering classes",
@@ -42,26 +39,26 @@ GROUPS = {
 #: What stands before all else of a page: what is wrong, and how it is written instead.
 _FIRST = ("What it does", "Example", "Use instead")
 _NEXT = ("Why is this bad?", "What you will see")
-#: What else tells the classes of one library apart.
-_SPELLED = {
-    "register-dataclass-mutable": "register_dataclass (not frozen)",
-    "register-dataclass-fields": "register_dataclass (with data_fields)",
-    "simple-pytree-mutable": "simple_pytree.Pytree (mutable)",
-    "chex-frozen": "chex.dataclass (frozen)",
-    "flax-dataclass": "flax.struct.dataclass",
-    "flax-node": "flax.struct.PyTreeNode",
-    "train-state": "flax TrainState",
-    "register-dataclass": "register_dataclass",
-    "jax-dataclasses": "jax_dataclasses",
-    "chex": "chex.dataclass",
-    "equinox": "equinox.Module",
-    "simple-pytree": "simple_pytree.Pytree",
-    "penzai": "penzai.pz.Struct",
-    "nnx": "flax.nnx",
-    "mjx": "mujoco.mjx",
-    "namedtuple": "NamedTuple",
-    "tjax": "tjax.dataclass",
-    "treex": "treex.Module",
+#: What somebody who uses it calls each framework of fixtures, and the distribution that has it besides jax and Python.
+_NAMES = {
+    "register-dataclass-mutable": ("register_dataclass (not frozen)", ""),
+    "register-dataclass-fields": ("register_dataclass (with data_fields)", ""),
+    "simple-pytree-mutable": ("simple_pytree.Pytree (mutable)", "simple-pytree"),
+    "chex-frozen": ("chex.dataclass (frozen)", "chex"),
+    "flax-dataclass": ("flax.struct.dataclass", "flax"),
+    "flax-node": ("flax.struct.PyTreeNode", "flax"),
+    "train-state": ("flax TrainState", "flax"),
+    "register-dataclass": ("register_dataclass", ""),
+    "jax-dataclasses": ("jax_dataclasses", "jax_dataclasses"),
+    "chex": ("chex.dataclass", "chex"),
+    "equinox": ("equinox.Module", "equinox"),
+    "simple-pytree": ("simple_pytree.Pytree", "simple-pytree"),
+    "penzai": ("penzai.pz.Struct", "penzai"),
+    "nnx": ("flax.nnx", "flax"),
+    "mjx": ("mujoco.mjx", "mujoco-mjx"),
+    "namedtuple": ("NamedTuple", ""),
+    "tjax": ("tjax.dataclass", "tjax"),
+    "treex": ("treex.Module", "treex"),
 }
 _CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
@@ -99,9 +96,9 @@ def index_page() -> str:
 
 
 def rule_page(
-    rule: type[Rule], verdicts: Sequence[tuple[str, str]], has_pictures: bool, mend: Callable[[Program], str | None]
+    rule: type[Rule], verdicts: Sequence[tuple[str, str]], has_pictures: bool, mend: Callable[[Program], Mending]
 ) -> str:
-    """The page of one rule; `mend` says what jaxlint's fixes make of a program."""
+    """The page of one rule; `mend` says how a program is mended."""
     parts = [f"# {rule.name} ({rule.code})", _facts(rule)]
     sections = dict(_sections(rule))
     parts += [f"## {heading}\n\n{sections.pop(heading)}" for heading in _FIRST if heading in sections]
@@ -133,61 +130,69 @@ def _sections(rule: type[Rule]) -> Iterator[tuple[str, str]]:
 # -- what was run ---------------------------------------------------------------------------
 
 
-def _seen(rule: type[Rule], mend: Callable[[Program], str | None]) -> Iterator[str]:
-    """What the fixture of a rule shows in each framework, and the programs themselves, before and after their fix."""
+def _seen(rule: type[Rule], mend: Callable[[Program], Mending]) -> Iterator[str]:
+    """What the fixture of a rule shows in each framework side by side, and each program with its fix."""
     shown = shown_of(rule.name)
     if shown is None or not shown.frameworks:
         return
     programs = {one.framework: one for one in chosen(rule.name, shown.case) if one.framework in shown.frameworks}
+    yield f"### Seen in each framework\n\n{_side_by_side(shown)}"
+    yield "### The program and its fix, as each framework spells them"
+    yield "\n\n".join(_tab(program, shown, mend(program)) for program in programs.values())
+
+
+def _side_by_side(shown: Shown) -> str:
+    """A table of what was seen, with the version of each framework; what shows the same stands together."""
     together: defaultdict[str, list[str]] = defaultdict(list)
     for framework, text in shown.frameworks.items():
-        together[text].append(framework)
-    versions = ", ".join(f"{name} {version}" for name, version in shown.versions.items())
-    yield f"### Seen in each framework\n\nThe program below was run with {versions}."
-    for text, frameworks in together.items():
-        yield f"{', '.join(map(spelled, frameworks))}:\n\n```text\n{text}\n```"
-    yield "### The program, as each framework spells it"
-    yield "\n\n".join(_tab(program, mend(program)) for program in programs.values())
+        together[text].append(_with_version(framework, shown))
+    rows = [
+        f"<tr><td>{'<br>'.join(map(escape, names))}</td><td><pre><code>{_in_cell(text)}</code></pre></td></tr>"
+        for text, names in together.items()
+    ]
+    others = ", ".join(f"{name} {shown.versions[name]}" for name in ("python", "jax") if name in shown.versions)
+    head = f"<thead><tr><th>with {others}</th><th>the program below shows</th></tr></thead>"
+    return f'<div class="seen">\n<table>{head}<tbody>{"".join(rows)}</tbody></table>\n</div>'
+
+
+def _in_cell(text: str) -> str:
+    """Text as HTML without a line that is empty, which would end the block."""
+    return "\n".join(escape(line, quote=False) or " " for line in text.splitlines())
+
+
+def _with_version(framework: str, shown: Shown) -> str:
+    name, package = _NAMES[framework]
+    known = shown.versions.get(package)
+    return name if known is None else f"{name} {known}" if name == package else f"{name}, {package} {known}"
 
 
 def spelled(framework: str) -> str:
     """A framework of fixtures as somebody who uses it calls it."""
-    return _SPELLED[framework]
+    return _NAMES[framework][0]
 
 
-def _tab(program: Program, after: str | None) -> str:
-    text = f"```python\n{program_text(program)}```"
-    if after is not None:
+def _tab(program: Program, shown: Shown, mend: Mending) -> str:
+    """A program in one framework: what it shows, how it is mended, and what it shows then."""
+    parts = [f"```python\n{program_text(program)}```"]
+    parts.append(f"It shows:\n\n```text\n{shown.frameworks[program.framework]}\n```")
+    if mend.after is not None:
         before = program_text(program, marked=False).splitlines()
-        rows = list(difflib.unified_diff(before, after.splitlines(), n=1, lineterm=""))[2:]
+        rows = list(difflib.unified_diff(before, mend.after.splitlines(), n=1, lineterm=""))[2:]
         changed = "\n".join(row if not row.startswith("@@") else "" for row in rows).strip("\n")
-        text += f"\n\nMended by `jaxlint check --fix --unsafe-fixes`:\n\n```diff\n{changed}\n```"
+        how = "hand, as the finding says" if mend.by_hand else "`jaxlint check --fix --unsafe-fixes`"
+        parts.append(f"Mended by {how}:\n\n```diff\n{changed}\n```")
+        after = shown.mended.get(program.framework, "")
+        parts.append(f"Then it shows:\n\n```text\n{after}\n```" if after else "")
+    else:
+        parts += [f"jaxlint advises: {advice}." for advice in mend.advice]
+    text = "\n\n".join(part for part in parts if part)
     return f'=== "{spelled(program.framework)}"\n\n' + textwrap.indent(text, "    ")
 
 
-def mended(program: Program) -> str | None:
-    """What jaxlint's fixes make of a program that a page shows; None if they leave something that is found."""
+def mended(program: Program) -> Mending:
+    """How a program is mended with the versions with which it was run for its page."""
     shown = shown_of(program.rule)
-    known = {} if shown is None else {normalised(name): version(text) for name, text in shown.versions.items()}
-    settings = Settings(
-        select=tuple(rule.code for rule in all_rules() if rule.enabled or rule.name == program.rule),
-        min_confidence=Confidence.LOW if program.confidence == "low" else Confidence.MEDIUM,
-        target_versions=target_versions(known),
-    )
-    before = program_text(program, marked=False)
-    after, left = fix_source(before, "main.py", settings, unsafe=True)
-    return None if left or after == before else after
-
-
-def program_text(program: Program, marked: bool = True) -> str:
-    """A fixture as it is run, without its header; `marked`, the lines that are reported say so."""
-    rows = [row for row in program.files["main.py"].splitlines() if not HEADER.match(row)]
-    text = "\n".join(MARK.sub(_mark if marked else "", row).rstrip() for row in rows).strip()
-    return re.sub(r"\n{4,}", "\n\n\n", text) + "\n"
-
-
-def _mark(match: re.Match[str]) -> str:
-    return f"# {match['codes']}" if match["kind"] == "expect" else ""
+    return mending(program, {} if shown is None else shown.versions)
 
 
 # -- pictures -------------------------------------------------------------------------------
