@@ -6,14 +6,20 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Remove
 from jaxlint.cst.failing import proposing
-from jaxlint.finding import Applicability, Severity
+from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.pytrees.registration import Clash, registration_clash
 from jaxlint.pytrees.registrations import REGISTERING
 from jaxlint.rules.analyses.instances.registering import imported_classes, may_be_overtaken
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Name
+from jaxlint.syntax.statements import Do, Return, walk
+
+#: The methods that run for each instance that is made.
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 
 
 class DoubleRegistration(ClassRule, BodyRule):
@@ -21,11 +27,13 @@ class DoubleRegistration(ClassRule, BodyRule):
     ## What it does
 
     Finds classes that are registered as a pytree twice: by two decorators, by a decorator on a subclass of a class that
-    registers its subclasses, or by a call after the class statement, in another module too.
+    registers its subclasses, or by a call after the class statement, in another module too, or in its own constructor,
+    for each instance.
 
     ## Why is this bad?
 
-    JAX knows one way to flatten a class. The second registration is refused, and the module cannot be imported.
+    JAX knows one way to flatten a class. The second registration is refused, and the module cannot be imported, or the
+    second instance cannot be made.
 
     ## What you will see
 
@@ -85,7 +93,11 @@ class DoubleRegistration(ClassRule, BodyRule):
     calls = REGISTERING
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what registers classes that are imported."""
+        """Look at what registers classes that are imported, and at constructors that register their own."""
+        for call in _always_called(code):
+            owner = code.place.owner
+            if owner is not None and _registers_own(call, owner, code, evaluator):
+                yield _at_each_instance(call, owner)
         for cls in imported_classes(code, evaluator):
             clash = registration_clash(cls, evaluator.model.target)
             if clash is not None and clash.second.elsewhere is not None:
@@ -100,6 +112,46 @@ class DoubleRegistration(ClassRule, BodyRule):
         for registration in cls.registrations:
             if registration.ignored and registration.options and not registration.guarded:
                 yield _ignored(cls, registration)
+
+
+def _always_called(code: CodeRead) -> Iterator[Call]:
+    """The calls that stand alone in a constructor and that each instance runs: no branch, loop or `try` is around."""
+    if code.place.method is None or code.place.method is not code.function or code.function.name not in _CONSTRUCTORS:
+        return
+    for statement in code.body:
+        if isinstance(statement, Do) and isinstance(statement.value, Call):
+            yield statement.value
+        if any(isinstance(inner, Return) for inner in walk((statement,), nested=False)):
+            return
+
+
+def _registers_own(call: Call, owner: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a call registers the class in whose constructor it stands."""
+    resolver, module = evaluator.model.resolver, code.place.module
+    name = resolver.library_name(call.func, module, code.scope)
+    if not name.startswith("jax.tree_util.") or name not in BY_DECORATOR or not call.positional:
+        return False
+    given, method = call.positional[0], code.place.method
+    own = None if method is None else method.self_name
+    match given:
+        case Call(func=Name(id="type"), args=(Argument(value=Name(id=of)),)):
+            return of == own
+        case Attribute(value=Name(id=of), attr="__class__"):
+            return of == own
+    return resolver.resolve(given, module, code.scope) == owner.symbol
+
+
+def _at_each_instance(call: Call, cls: PytreeClass) -> Problem:
+    return Problem(
+        at=call.at,
+        confidence=Confidence.MEDIUM,
+        message=(
+            f"the constructor of `{cls.name}` registers it each time: the second instance raises ValueError; register"
+            " it once, behind the class"
+        ),
+        reason="a class is registered once: the next registration is refused",
+        help="move the registration behind the class statement",
+    )
 
 
 def _refused(cls: PytreeClass, clash: Clash) -> Problem:
