@@ -21,11 +21,14 @@ from jaxlint.rules.analyses.rebuilding.exchanged import (
     Mismatch,
     compared,
     is_in_order,
+    is_made_of_children_first,
     is_only_shown,
     made_without_arguments,
+    takes_children_first,
+    takes_children_last,
 )
 from jaxlint.rules.analyses.rebuilding.flattening import Rebuilt, Routine
-from jaxlint.rules.analyses.rebuilding.registered_pairs import registered_pairs
+from jaxlint.rules.analyses.rebuilding.registered_pairs import Registered, registered_pairs
 from jaxlint.rules.analyses.rebuilding.returned_pair import Flaw, flaw_of_pair
 from jaxlint.rules.analyses.rebuilding.spread_children import aux_names, behind_children, keeps_names
 from jaxlint.rules.analyses.rebuilding.unset_reads import unset_read
@@ -34,10 +37,6 @@ from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, Span, dotted
 from jaxlint.syntax.statements import Assign, target_names
-
-#: How the parameters of `tree_unflatten` are called.
-_CHILDREN = frozenset({"children", "leaves", "childs", "dynamic", "arrays"})
-_AUX = frozenset({"aux", "aux_data", "auxiliary", "metadata", "meta", "static", "aux_values", "treedef"})
 
 
 class MalformedFlatten(ClassRule, BodyRule):
@@ -139,12 +138,10 @@ class MalformedFlatten(ClassRule, BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare the functions that classes are registered with."""
-        for cls, first, second, named in registered_pairs(code, evaluator):
-            flaw = flaw_of_pair(first, second, cls, evaluator)
-            if flaw is not None:
-                yield _flawed(cls, f"`{first.name}`" if first.name else "the lambda", flaw)
-            else:
-                yield from _by_functions(cls, first, second, named, evaluator)
+        for one in registered_pairs(code, evaluator):
+            for is_second, problem in _by_functions(one, evaluator):
+                # what is found in another file is shown where the function is given
+                yield problem if one.elsewhere is None else replace(problem, at=one.elsewhere[is_second], fix=None)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Compare the two methods with what jax wants, and with each other."""
@@ -252,7 +249,7 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
     if len(own) != 2:
         return None
     unpacked = _unpacks_leaves(own[0], cls, method, evaluator)
-    if unpacked is not None and own[0] in _AUX and own[1] in _CHILDREN:
+    if unpacked is not None and takes_children_last(own):
         return _problem(
             cls,
             place_of(unpacked.at),
@@ -261,7 +258,7 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
             f"unpack `{own[1]}`",
             Proposal("Unpack the children", Applicability.UNSAFE, (Rewrite(unpacked.at, own[1]),)),
         )
-    if (own[0] in _CHILDREN and own[1] in _AUX) or unpacked is not None:
+    if takes_children_first(own) or unpacked is not None:
         return _problem(
             cls,
             method,
@@ -286,17 +283,15 @@ def _unpacks_leaves(name: str, cls: PytreeClass, method: Function, evaluator: Ev
 def _made_above(cls: PytreeClass, unflatten: tuple[PytreeClass, Function], evaluator: Evaluator) -> Iterator[Problem]:
     """An inherited method that makes the class above by its name."""
     found = base_by_name(cls, *unflatten, evaluator)
-    if found is not None:
-        base = found.base.name
-        yield _problem(
-            cls,
-            cls.symbol.declaration.name_at,
-            f"`tree_unflatten` of `{base}`, which `{cls.name}` inherits, makes a `{base}` by name: the first"
-            f" transformation turns a `{cls.name}` into one, which has another `{found.lost}` or none; make a `cls`"
-            " there",
-            f"write `cls(...)` in `tree_unflatten` of `{base}`",
-            by_class(found, unflatten[1], cls.module),
-        )
+    if found is None:
+        return
+    base, name, fix = found.base.name, cls.name, by_class(found, unflatten[1], cls.module)
+    what = (
+        f"`tree_unflatten` of `{base}`, which `{name}` inherits, makes a `{base}` by name: the first transformation"
+        f" turns a `{name}` into one, which has another `{found.lost}` or none; make a `cls` there"
+    )
+    at = cls.symbol.declaration.name_at
+    yield _problem(cls, at, what, f"write `cls(...)` in `tree_unflatten` of `{base}`", fix)
 
 
 @proposing
@@ -382,7 +377,7 @@ def _compared(
     if found.wrong is not None:
         yield _problem(
             cls,
-            at,
+            result[0].listed_at or at,
             f"`tree_flatten` of `{cls.name}` gives `{found.sent[found.wrong]}` where `tree_unflatten` takes"
             f" `{found.into[found.wrong]}`: each transformation exchanges them; give the children in the order in which"
             " they are taken",
@@ -427,20 +422,27 @@ def _new_without_arguments(cls: PytreeClass, by: str, call: Call, method: Functi
 # -- what register_pytree_node is given -----------------------------------------------------------
 
 
-def _by_functions(
-    cls: PytreeClass, first: Routine, second: Routine, named: str, evaluator: Evaluator
-) -> Iterator[Problem]:
-    takes, gives = (f"`{one.name}`" if one.name else "the lambda" for one in (second, first))
-    yield from _unset(cls, gives, (first, second), evaluator)
-    made = made_without_arguments(cls, second.body, {named})
+def _by_functions(one: Registered, evaluator: Evaluator) -> Iterator[tuple[bool, Problem]]:
+    """What is wrong with the functions, and whether it is in the second one."""
+    cls, first, second, makers = one.cls, one.flattening, one.making, one.makers
+    takes, gives = (f"`{routine.name}`" if routine.name else "the lambda" for routine in (second, first))
+    flaw = flaw_of_pair(first, second, cls, evaluator)
+    if flaw is not None:
+        yield False, _flawed(cls, gives, flaw)
+        return
+    yield from ((False, problem) for problem in _unset(cls, gives, (first, second), evaluator))
+    made = made_without_arguments(cls, second.body, makers)
     if made is not None:
-        yield _new_without_arguments(cls, second.name or "the lambda", *made)
-    result = compared(cls, first, second, {named}, evaluator)
+        yield True, _new_without_arguments(cls, second.name or "the lambda", *made)
+    if is_made_of_children_first(first, second, makers):
+        yield True, _children_first(one, takes)
+        return
+    result = compared(cls, first, second, makers, evaluator)
     if result is None:
         return
     given, back, found = result
     if found.wrong is None:
-        yield _left_out(cls, first.at, f"{gives}, which flattens `{cls.name}`,", found)
+        yield False, _left_out(cls, first.at, f"{gives}, which flattens `{cls.name}`,", found)
         return
     sent, into = found.sent[found.wrong], found.into[found.wrong]
     blames_second = is_in_order(cls, given, evaluator)
@@ -448,13 +450,27 @@ def _by_functions(
     names = ", ".join(f"`{order[i]}`" for i in sorted(order))
     way_out = f"{'take' if blames_second else 'give'} them in one order"
     at = (back.taken or back.last).at if blames_second else first.at
-    yield _problem(
-        cls,
-        place_of(at),
-        f"{gives} gives `{sent}` of `{cls.name}` where {takes} takes `{into}`: each transformation exchanges them;"
-        f" {way_out}",
-        f"write the children in the order {names}",
-        _taken_in_order(back, found) if blames_second else None,
+    yield (
+        blames_second,
+        _problem(
+            cls,
+            place_of(at),
+            f"{gives} gives `{sent}` of `{cls.name}` where {takes} takes `{into}`: each transformation exchanges them;"
+            f" {way_out}",
+            f"write the children in the order {names}",
+            _taken_in_order(back, found) if blames_second else None,
+        ),
+    )
+
+
+def _children_first(one: Registered, takes: str) -> Problem:
+    children, aux = one.making.parameters
+    return _problem(
+        one.cls,
+        one.making.at,
+        f"{takes}, which makes a `{one.cls.name}` of its leaves, takes `{children}` before `{aux}`, and jax passes the"
+        " aux data first; exchange them",
+        f"take `({aux}, {children})`",
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.model import PytreeClass
@@ -21,6 +22,9 @@ _ASKING = ("hasattr(", "getattr(", "except AttributeError")
 _SHOWING = frozenset({"__repr__", "__str__", "__format__"})
 #: The methods that make an instance or take it apart.
 _MAKING = frozenset({"__init__", "__new__", "tree_flatten", "tree_unflatten"})
+#: How the parameters of what makes an instance again are called.
+_CHILDREN = frozenset({"children", "leaves", "childs", "dynamic", "arrays"})
+_AUX = frozenset({"aux", "aux_data", "auxiliary", "metadata", "meta", "static", "aux_values", "treedef"})
 
 
 class Mismatch(msgspec.Struct, frozen=True):
@@ -38,6 +42,33 @@ class Mismatch(msgspec.Struct, frozen=True):
     by_name: bool = False
 
 
+def takes_children_first(names: Sequence[str]) -> bool:
+    """Whether two parameters are named as if jax passed the children first."""
+    return names[0] in _CHILDREN and names[1] in _AUX
+
+
+def takes_children_last(names: Sequence[str]) -> bool:
+    """Whether two parameters are named after what jax passes."""
+    return takes_children_first(names[::-1])
+
+
+def is_made_of_children_first(first: Routine, second: Routine, makers: set[str]) -> bool:
+    """Whether a function makes an instance as if jax passed the children first, by the names of its parameters.
+
+    What fits the order of jax all the same is misnamed only.
+    """
+    given = flattened(first)
+    if given is None or not takes_children_first(second.parameters):
+        return False
+    turned = replace(second, parameters=second.parameters[::-1])
+    return _uses_all(rebuilt(turned, makers, given), given) and not _uses_all(rebuilt(second, makers, given), given)
+
+
+def _uses_all(back: Rebuilt | None, given: Flattened) -> bool:
+    """Whether an instance is seen to be made of all children."""
+    return back is not None and {*back.targets, *back.set_behind} == set(range(len(given.children)))
+
+
 def compared(
     cls: PytreeClass, first: Routine, second: Routine, makers: set[str], evaluator: Evaluator
 ) -> tuple[Flattened, Rebuilt, Mismatch] | None:
@@ -45,7 +76,7 @@ def compared(
 
     `makers` are the names of the class in the second; None where nothing is wrong, or where that is not told.
     """
-    given = flattened(first)
+    given = flattened(first, cls)
     back = None if given is None else rebuilt(second, makers, given)
     found = None if given is None or back is None else _mismatch(cls, given, back, evaluator)
     return None if given is None or back is None or found is None else (given, back, found)

@@ -11,6 +11,8 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.rebuilding.listed_names import names_listed
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
@@ -50,6 +52,8 @@ class Flattened(msgspec.Struct, frozen=True):
     #: What the aux data passes to a function by `*aux`, so many arguments, or by `**aux`: None if that is not told.
     aux_count: int | None = None
     aux_keys: frozenset[str] | None = None
+    #: Where the class itself lists the children by their names.
+    listed_at: Span | None = None
 
 
 class Rebuilt(msgspec.Struct, frozen=True):
@@ -96,8 +100,11 @@ class Routine(msgspec.Struct, frozen=True):
         return cls("", place_of(function.at), (*function.params, *function.other_params), (returned,))
 
 
-def flattened(routine: Routine) -> Flattened | None:
-    """What taking an instance apart gives, if these are its attributes and nothing else."""
+def flattened(routine: Routine, cls: PytreeClass | None = None) -> Flattened | None:
+    """What taking an instance apart gives, if these are its attributes and nothing else.
+
+    The class may list the names: `tuple(getattr(self, name) for name in self.leaves)`.
+    """
     if not routine.parameters or not routine.body:
         return None
     own, last = routine.parameters[0], routine.body[-1]
@@ -108,6 +115,9 @@ def flattened(routine: Routine) -> Flattened | None:
     if not isinstance(pair, Display) or pair.kind != "tuple" or len(pair.items) != 2:
         return None
     children, aux = (looked_up(item, bound) for item in pair.items)
+    listed = None if cls is None or routine.with_keys else names_listed(children, own, cls)
+    if listed is not None:
+        return Flattened(listed[0], _attributes(aux, bound, own), listed_at=listed[1])
     if not isinstance(children, Display) or children.kind == "set":
         return None
     items = [_without_key(item, bound) if routine.with_keys else item for item in children.items]

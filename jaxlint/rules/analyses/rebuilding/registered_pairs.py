@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+import msgspec
 from msgspec.structs import replace
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -13,15 +14,37 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks.jax_register import FLATTENING
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.rebuilding.flattening import Routine
-from jaxlint.syntax.expressions import Expr, Lambda, dotted
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Expr, Lambda, Span, dotted
 from jaxlint.syntax.source import Source
 
 #: The parameter for the function that takes instances apart, without and with keys.
 _FLATTENING = ("flatten_func", "flatten_with_keys")
 
 
-def registered_pairs(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, Routine, Routine, str]]:
-    """The classes that a body registers, with the two functions, and what the class is called there."""
+class Registered(msgspec.Struct, frozen=True):
+    """A class that a body registers, with the function that takes instances apart and the one that makes them."""
+
+    cls: PytreeClass
+    flattening: Routine
+    making: Routine
+    #: What the class is called where an instance is made.
+    makers: set[str]
+    #: Where the two stand in the call, if they do not stand in the same file.
+    elsewhere: tuple[Span, Span] | None
+
+
+class _Given(msgspec.Struct, frozen=True):
+    """A function that a call is given, where it stands there, and what it calls the class that is bound to it."""
+
+    routine: Routine
+    at: Span
+    is_elsewhere: bool
+    own: str | None = None
+
+
+def registered_pairs(code: CodeRead, evaluator: Evaluator) -> Iterator[Registered]:
+    """The classes that a body registers, with the two functions."""
     resolver, module = evaluator.model.resolver, code.place.module
     if not _registers(module.source):
         return
@@ -36,8 +59,10 @@ def registered_pairs(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[Pyt
         first, second = (_routine(given.get(one), code, evaluator) for one in parameters[1:])
         if cls is None or named is None or not cls.bases_known or first is None or second is None:
             continue
-        if len(first.parameters) == 1 and len(second.parameters) == 2:
-            yield cls, replace(first, with_keys=with_keys), second, named
+        if len(first.routine.parameters) == 1 and len(second.routine.parameters) == 2:
+            makers = {named, cls.name, second.own or named}
+            elsewhere = (first.at, second.at) if first.is_elsewhere or second.is_elsewhere else None
+            yield Registered(cls, replace(first.routine, with_keys=with_keys), second.routine, makers, elsewhere)
 
 
 @lru_cache(maxsize=8)
@@ -46,11 +71,20 @@ def _registers(source: Source) -> bool:
     return "register_pytree" in source.text
 
 
-def _routine(expr: Expr | None, code: CodeRead, evaluator: Evaluator) -> Routine | None:
-    """The function that an argument is; None if it cannot be seen."""
+def _routine(expr: Expr | None, code: CodeRead, evaluator: Evaluator) -> _Given | None:
+    """The function that an argument is, also a method that is read from its class; None if it cannot be seen."""
     if isinstance(expr, Lambda):
-        return Routine.of_lambda(expr)
+        return _Given(Routine.of_lambda(expr), place_of(expr.at), is_elsewhere=False)
     symbol = None if expr is None else evaluator.model.resolver.resolve(expr, code.place.module, code.scope)
-    if not isinstance(symbol, FunctionSymbol) or symbol.module is not code.place.module or symbol.declaration.owner:
+    if expr is None or not isinstance(symbol, FunctionSymbol):
         return None
-    return None if symbol.declaration.decorators else Routine.of(symbol, evaluator)
+    function = symbol.declaration
+    kinds = [dotted(decorator) for decorator in function.decorators]
+    routine = Routine.of(symbol, evaluator)
+    is_method = function.owner is not None
+    if routine is None or kinds not in (([], ["classmethod"], ["staticmethod"]) if is_method else ([],)):
+        return None
+    own = None
+    if kinds == ["classmethod"] and routine.parameters:
+        own, routine = routine.parameters[0], replace(routine, parameters=routine.parameters[1:])
+    return _Given(routine, place_of(expr.at), symbol.module is not code.place.module, own)
