@@ -246,6 +246,8 @@ def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
     for argument, field in given:
         if not _may_be_text_or_none(field, cls, evaluator) or is_given(_OTHERS, field, cls, evaluator):
             continue
+        if _is_text_by_default(field, cls, evaluator):
+            continue  # whatever it is given
         if not is_stored(field.name, cls) or static_marker(field, evaluator.model) is not None:
             continue
         if isinstance(plain(argument.value), Choice) and _is_passed_on(exprs.get(id(argument.at)), event):
@@ -261,6 +263,13 @@ def _may_be_text_or_none(field: Field, cls: PytreeClass, evaluator: Evaluator) -
     declared = UNKNOWN if field.annotation is None else plain(evaluator.annotations.read(field.annotation, cls))
     default = UNKNOWN if field.default is None else evaluator.static(field.default)
     return _is_text(declared) and (isinstance(declared, Choice) or default == NONE)
+
+
+def _is_text_by_default(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a field for a text or None holds a text unless somebody gives it None."""
+    if field.default is None or evaluator.static(field.default) != Scalar("str"):
+        return False
+    return field.annotation is not None and _is_text(evaluator.annotations.read(field.annotation, cls))
 
 
 def _is_text(value: Value) -> bool:
@@ -377,6 +386,8 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
     if not cls.is_pytree or field.role is not Role.LEAF or field.annotation is None:
         return None
     what = evaluator.promises.non_array(field) or _unregistered(field, cls, evaluator)
+    if what is None and _is_text_by_default(field, cls, evaluator):
+        what = "a str"
     if what is None or static_marker(field, evaluator.model) is not None:
         return None  # what is marked static is JAX203's
     default = evaluator.static(field.default) if field.default is not None else UNKNOWN
