@@ -15,7 +15,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Framework, LeafOrder, Role, Unflatten
 from jaxlint.symbols.outline import ClassAssignment, Function, Parameter, SelfAssignment
-from jaxlint.syntax.expressions import Constant, Expr, Name, Span, dotted, is_special
+from jaxlint.syntax.expressions import Constant, DictDisplay, Display, Expr, Name, Span, dotted, is_special
 
 #: What makes an instance.
 _CONSTRUCTING = frozenset({"__init__", "__new__"})
@@ -91,6 +91,16 @@ class Field(msgspec.Struct, frozen=True):
     def has_default(self) -> bool | None:
         """Whether the constructor may be called without it."""
         return self.default is not None or self.factory is not None
+
+    @property
+    def is_empty_by_default(self) -> bool:
+        """Whether the field is None, or an empty container, if nothing else is given."""
+        if self.factory is not None:
+            return isinstance(self.factory.expr, Name) and self.factory.expr.id in ("list", "tuple", "dict")
+        match None if self.default is None else self.default.expr:
+            case Constant(kind="NoneType") | Display(items=()) | DictDisplay(values=()):
+                return True
+        return False
 
 
 class DataclassParams(msgspec.Struct, frozen=True):

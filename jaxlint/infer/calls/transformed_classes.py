@@ -170,9 +170,11 @@ class TracedClasses:
         for field in cls.fields:
             if field.role is Role.LEAF and field.annotation is not None:
                 held = self.evaluator.promises.field(field, cls)
-                if all(isinstance(option, (Instance, Container)) for option in options(held)) and (
-                    field.default is None or plain(self.evaluator.static(field.default)) != NONE
+                if field.is_empty_by_default or (
+                    field.default is not None and plain(self.evaluator.static(field.default)) == NONE
                 ):
+                    continue
+                if all(isinstance(option, (Instance, Container)) for option in options(held)):
                     yield from instances_in(held)
 
     def _is_interface(self, cls: PytreeClass) -> bool:
