@@ -17,6 +17,7 @@ from jaxlint.infer.evaluating.events import CodeRead, Event, KeywordValue, Mutat
 from jaxlint.infer.evaluating.notes import Notes
 from jaxlint.infer.known.deferred import Values
 from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.stand_ins import has_stand_ins
 from jaxlint.infer.known.values import (
     UNKNOWN,
     ClassObject,
@@ -165,6 +166,8 @@ class EventFeeder:
         receiver = self._type_value(checker, node.expr)
         if not any(as_instance(one) for one in options(plain(without_none(plain(receiver))))):
             return  # most attributes are those of ordinary classes
+        if has_stand_ins(self.front.module(checker.tree)):
+            return  # which mypy takes for instances, as `isinstance` does
         if store.how != "delete" and self._is_read_only(receiver, node.name):
             return  # mypy says so itself
         around = statements.around(node.line)
