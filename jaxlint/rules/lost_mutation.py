@@ -11,13 +11,14 @@ from jaxlint.infer.bodies.slots import ANY_ITEM, Slot, changed_by, origin, slot_
 from jaxlint.infer.bodies.usage import Changed
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import UNKNOWN, Container, UnknownValue, Value, as_instance, element_of, plain
+from jaxlint.infer.known.values import UNKNOWN, Container, UnknownValue, as_instance, element_of, plain
 from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.followed import Followed
+from jaxlint.rules.analyses.changes.keys_of_dicts import is_key_of_dict
 from jaxlint.rules.analyses.changes.missed_by_callers import is_missed
 from jaxlint.rules.analyses.changes.mutations import CONTAINERS, Mutation, mutations
 from jaxlint.rules.analyses.changes.purposes import is_cache
@@ -256,14 +257,9 @@ def _is_rebuilt(mutation: Mutation, slot: Slot, code: CodeRead, evaluator: Evalu
     if mutation.of_attribute:
         return mutation.owner is not None and mutation.owner.is_pytree
     # what is no array in a container has been rebuilt with it, and an array would refuse the change
-    return _is_changed_container(value, slot) or (is_item and isinstance(value, UnknownValue))
-
-
-def _is_changed_container(value: Value, slot: Slot) -> bool:
-    """Whether a value whose item is changed is a container, or seems to be one, by its keys."""
-    if isinstance(value, Container) and value.kind in CONTAINERS:
-        return True
-    return isinstance(value, UnknownValue) and slot.path[-1].startswith(("['", '["'))
+    if isinstance(value, UnknownValue):
+        return is_item or slot.path[-1].startswith(("['", '["')) or is_key_of_dict(mutation.at, code)
+    return isinstance(value, Container) and value.kind in CONTAINERS
 
 
 def _kept_at(slot: Slot, mutation: Mutation, evaluator: Evaluator) -> Slot:

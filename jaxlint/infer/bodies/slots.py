@@ -22,6 +22,7 @@ from jaxlint.syntax.expressions import (
     NamedExpr,
     Starred,
     Subscript,
+    dotted,
 )
 from jaxlint.syntax.statements import (
     Annotate,
@@ -35,6 +36,7 @@ from jaxlint.syntax.statements import (
     Return,
     Statement,
     With,
+    all_parts,
     expressions,
     parts,
     target_names,
@@ -261,6 +263,8 @@ def _bound_by(statement: Statement) -> Iterator[Binding]:
             yield from _bound(target, slot_of(assigned), assigned, is_whole=True)
         case Augment(target=target):
             yield from _bound(target, None)
+        case For(target=Name(id=key)) if goes_through_keys(statement):
+            yield Binding(key)
         case For(target=target, iterable=iterable):
             yield from bound_in_turn(target, iterable)
         case With(items=items):
@@ -269,6 +273,15 @@ def _bound_by(statement: Statement) -> Iterator[Binding]:
                     yield from _bound(name, None, entered)
         case FunctionDefinition(name=function):
             yield Binding(function)
+
+
+def goes_through_keys(loop: For) -> bool:
+    """Whether a loop looks items up, by its variable, in what it goes through: a dict, and these are its keys."""
+    through = slot_of(loop.iterable)
+    if through is None or not isinstance(loop.target, Name):
+        return False
+    looked_up = (part for part in all_parts(loop.body, nested=False) if isinstance(part, Subscript))
+    return any(dotted(p.index) == loop.target.id and slot_of(p.value) == through for p in looked_up)
 
 
 def _pairs(targets: tuple[Expr, ...], value: Display) -> bool:

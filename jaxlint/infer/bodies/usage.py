@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.infer.bodies.slots import ANYWHERE, MAX_ROUNDS, Slot, bindings_of, changed_by, is_bound, may_be, slot_of
+from jaxlint.infer.bodies.slots import (
+    ANYWHERE,
+    MAX_ROUNDS,
+    Slot,
+    bindings_of,
+    changed_by,
+    goes_through_keys,
+    is_bound,
+    may_be,
+    slot_of,
+)
 from jaxlint.symbols.outline import MUTATING, UPDATING
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -191,7 +201,7 @@ class Changed(Aliases):
                 yield value
                 yield target
             case For(target=target, iterable=iterable):
-                yield iterable
+                yield from () if goes_through_keys(statement) else (iterable,)
                 yield from _read_by_target(target)
             case Do(value=Call(func=Attribute(value=held)) as call) if self._is_container(held):
                 yield from (a.value for a in call.args)  # one more change
