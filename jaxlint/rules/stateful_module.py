@@ -19,12 +19,14 @@ from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.closed_over import changes_closed_over
 from jaxlint.rules.analyses.changes.evaluation_mode import may_be_evaluated, switches
 from jaxlint.rules.analyses.changes.module_state import Code, ModuleState, StateChange
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Expr, Name
+from jaxlint.syntax.paths import is_of_tests
 from jaxlint.syntax.statements import all_parts
 
 #: Functions with which variables are made that JAX itself knows as mutable ("hijax").
@@ -43,7 +45,7 @@ class StatefulModule(NodeRule):
 
     Finds flax.nnx and treex modules that lose a change of their state: a transformed function (by `jax.jit`,
     `jax.grad`, `jax.vmap` or `lax.scan`) changes it (running statistics, random streams, variables, counters) and does
-    not return it.
+    not return it; or, in flax.nnx, the function does not get it as an argument and closes over it.
 
     ## Why is this bad?
 
@@ -55,7 +57,8 @@ class StatefulModule(NodeRule):
     ## What you will see
 
     No error. `BatchNorm` evaluates with mean 0 and variance 1 after training, every call drops out the same units,
-    counters stay where they were.
+    counters stay where they were. A module of flax.nnx over which the function closes raises
+    `flax.errors.TraceContextError: Cannot mutate BatchStat from a different trace level`.
 
     ## Example
 
@@ -129,13 +132,15 @@ class StatefulModule(NodeRule):
 
     def can_match(self, code: CodeRead) -> bool:
         """Ask for a function that is transformed by something that does not write the state back."""
-        return code.function is not None and bool(_losing(code.applied))
+        return code.function is not None and any(one.transform.rebuilds for one in code.applied)
 
     def check_node(self, node: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what a transformed function does with the modules that it is given."""
+        """Look at what a transformed function does with the modules that it is given, or over which it closes."""
         code = node.code
         function, module = code.function, code.place.module
         assert function is not None
+        if not (_shares_variables((module,)) or evaluator.calls.transformed.is_wrapped(function, module)):
+            yield from _closed_over(function, code, evaluator)
         rebuilt = rebuilt_parameters(function, _losing(code.applied))
         if not rebuilt or evaluator.calls.transformed.is_wrapped(function, module):
             return
@@ -201,6 +206,22 @@ def _problem(
         help=way_out,
         fix=fix,
     )
+
+
+def _closed_over(function: Function, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """The problems of modules that a function changes and is not given."""
+    transform = next(one.transform for one in code.applied if one.transform.rebuilds).name
+    for name, cls, change in changes_closed_over(function, code, evaluator):
+        yield Problem(
+            at=name.at,
+            confidence=Confidence.LOW if is_of_tests(code.place.module.path) else None,
+            message=(
+                f"`{function.name}` changes the state of `{name.id}` (`{cls.name}`: {change.what}), over which it"
+                f" closes, under `{transform}`: that raises TraceContextError; make `{name.id}` an argument of it"
+            ),
+            reason="variables of flax.nnx are written only at the level of tracing at which they came in",
+            help=f"make `{name.id}` a parameter, and use the transformation of `nnx`",
+        )
 
 
 def _is_tried(changed: tuple[str, ...], function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
