@@ -31,9 +31,13 @@ from jaxlint.syntax.expressions import (
     root,
 )
 from jaxlint.syntax.statements import (
+    Assign,
     For,
     Statement,
+    While,
+    bound_names,
     bound_once,
+    has_variable,
     parts,
     target_names,
     walk,
@@ -130,7 +134,8 @@ class FreshStaticObject(BodyRule, ClassRule):
     ## When not to use it
 
     A loop over a few settings, each of which is trained for long, is worth its compilations: where the turn has
-    a loop of its own, the finding is of low confidence. What is made at one turn of a loop only (`if step == 100:`), or
+    a loop of its own, the finding is of low confidence, unless that trains on the state that got something new, in a
+    loop through all epochs. What is made at one turn of a loop only (`if step == 100:`), or
     at some that are listed (`if step in milestones:`), is not reported.
 
     ## References
@@ -198,15 +203,33 @@ class FreshStaticObject(BodyRule, ClassRule):
                 is_static = put.field.role is Role.STATIC  # what is none is held static by what filters leaves
                 if put.cls in compiled or (is_static and is_seen_to_cross(put.cls, evaluator)):
                     turn = Turn(put.made, put.in_list, around, inside)
-                    is_guess = turn.runs_long(put.at) or not turn.is_used(put.cls)
+                    is_long = turn.runs_long(put.at) and not _is_trained_on(put, around, code, evaluator)
+                    is_guess = is_long or not turn.is_used(put.cls)
                     is_guess = is_guess or (put.in_constructor and put.cls not in compiled)
-                    problem = _problem(put, Confidence.LOW if is_guess else None)
+                    problem = _problem(put, Confidence.LOW if is_guess else None, together=not around)
                     once = None if put.what == "a value" else put.expr
                     loop = around[0] if around else None
                     fix = None if once is None else making_once(once, put.field.name, loop, code)
                     yield msgspec.structs.replace(problem, fix=fix)
         for put in _at_each_call(code, compiled, evaluator) if compiled else ():
             yield _problem(put, Confidence.LOW)  # a function that trains for long is worth its compilation
+
+
+def _is_trained_on(put: _Put, around: tuple[Statement, ...], code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a loop through all epochs gives a state that its inner loops train on another object at each of them.
+
+    That is no setting to be tried.
+    """
+    from jaxlint.rules.analyses.fields.swept import is_counted
+
+    loop = around[0] if around else None
+    if not isinstance(loop, For) or not is_counted(loop.iterable, code.place.module, code.scope, evaluator):
+        return False
+    updating = [s for s in loop.body if isinstance(s, Assign) and s.value is put.made]
+    updated = {name for s in updating for name in bound_names(s) if has_variable(s.value, name)}
+    inner = walk(tuple(s for s in loop.body if isinstance(s, (For, While))), nested=False)
+    steps = (s for s in inner if isinstance(s, Assign) and isinstance(s.value, Call))
+    return any(name in updated and has_variable(s.value, name) for s in steps for name in bound_names(s))
 
 
 def _turns(code: CodeRead) -> Iterator[tuple[tuple[Statement, ...], Iterable[Expr]]]:
@@ -397,7 +420,7 @@ def _updated(
             yield held.cls, field, argument.value
 
 
-def _problem(put: _Put, confidence: Confidence | None) -> Problem:
+def _problem(put: _Put, confidence: Confidence | None, *, together: bool = False) -> Problem:
     way_out = "make it once, before the loop"
     kind = "static field" if put.field.role is Role.STATIC else "field"
     turns = "in each turn of the loop"
@@ -405,12 +428,12 @@ def _problem(put: _Put, confidence: Confidence | None) -> Problem:
         turns = "of its own in each instance, and each turn of the loop makes one"
         turns = turns if not put.by else f"of its own in each instance, and `{put.by}`, which a loop calls, makes one"
         way_out = "make it once, outside of the class"
+    outcome = f"no two are equal, and every {'call' if put.by else 'turn'} compiles again"
+    if together:  # a comprehension, whose instances may go into one call
+        outcome = "no two are equal: to map over them together raises ValueError, and each compiles again"
     return Problem(
         at=put.at,
-        message=(
-            f"{kind} `{put.field.name}` of `{put.cls.name}` is given {put.what} {turns}: no two are equal, and every"
-            f" {'call' if put.by else 'turn'} compiles again; {way_out}"
-        ),
+        message=(f"{kind} `{put.field.name}` of `{put.cls.name}` is given {put.what} {turns}: {outcome}; {way_out}"),
         reason=_REASON,
         help=way_out,
         confidence=confidence,

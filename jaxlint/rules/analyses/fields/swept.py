@@ -76,8 +76,8 @@ def _fed_back(
         if id(statement.value) in made:
             for name in bound_names(statement):
                 held[name].append(made[id(statement.value)])
-    is_counted = _is_counted(loop.iterable, code.place.module, code.scope, evaluator)
-    trained = _trained_on(loop, assigned, made) if is_counted else ()
+    counts = is_counted(loop.iterable, code.place.module, code.scope, evaluator)
+    trained = _trained_on(loop, assigned, made) if counts else ()
     found: dict[int, Construct | Replace] = {id(event): event for event in trained}
     for statement in assigned:
         call = statement.value
@@ -87,7 +87,7 @@ def _fed_back(
         taken += [call.func.value] if isinstance(call.func, Attribute) else []
         is_beside = any(isinstance(value, Name) and value.id in bound for value in taken)
         for value in taken:
-            if not is_counted and runs_a_loop(call, code.place.module, code.scope, evaluator):
+            if not counts and runs_a_loop(call, code.place.module, code.scope, evaluator):
                 continue
             events = held[value.id] if isinstance(value, Name) else [made[id(value)]] if id(value) in made else []
             for event in events:
@@ -118,7 +118,7 @@ def _trained_on(loop: For, assigned: Sequence[Assign], made: dict[int, Construct
             yield event
 
 
-def _is_counted(iterable: Expr, module: Module, scope: str, evaluator: Evaluator) -> bool:
+def is_counted(iterable: Expr, module: Module, scope: str, evaluator: Evaluator) -> bool:
     """Whether a loop goes through as many numbers as it is told to: a list may hold a few stages.
 
     A function of the project may make them.
@@ -127,7 +127,7 @@ def _is_counted(iterable: Expr, module: Module, scope: str, evaluator: Evaluator
         return False
     if last_name(iterable.func) in _COUNTED:
         return True
-    if any(_is_counted(given, module, scope, evaluator) for given in iterable.positional):
+    if any(is_counted(given, module, scope, evaluator) for given in iterable.positional):
         return True
     symbol = evaluator.model.resolver.resolve(iterable.func, module, scope)
     returned = symbol.declaration.return_values if isinstance(symbol, FunctionSymbol) else ()
