@@ -287,7 +287,7 @@ def test_missing_paths() -> None:
         "gone.py": "gone.py: No such file or directory",
         "gone/": "gone/: No such file or directory",
         "a.py/b.py": "a.py/b.py: Not a directory",
-        "": ": No such file or directory",
+        "": "'': No such file or directory",
         "x\0y": r"'x\x00y': is not a path: ",
     }.items():
         with pytest.raises(PathError) as caught:
