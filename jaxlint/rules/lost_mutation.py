@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from jaxlint.cst.changes import Proposal
@@ -19,9 +18,11 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.followed import Followed
 from jaxlint.rules.analyses.changes.keys_of_dicts import is_key_of_dict
+from jaxlint.rules.analyses.changes.leaked import leaked
 from jaxlint.rules.analyses.changes.missed_by_callers import is_missed
 from jaxlint.rules.analyses.changes.mutations import CONTAINERS, Mutation, mutations
 from jaxlint.rules.analyses.changes.purposes import is_cache
+from jaxlint.rules.analyses.changes.put_back import is_emptied, is_put_back
 from jaxlint.rules.analyses.changes.returning import returning_also
 from jaxlint.rules.analyses.changes.stale import is_own_alone
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
@@ -29,7 +30,8 @@ from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, is_none, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, last_name
+from jaxlint.syntax.paths import is_of_tests
 from jaxlint.syntax.statements import (
     Assign,
     Body,
@@ -38,7 +40,6 @@ from jaxlint.syntax.statements import (
     Return,
     all_parts,
     assigned_names,
-    bound_names,
     own_parts,
     parts,
     walk,
@@ -57,7 +58,8 @@ class LostMutation(BodyRule):
     Finds transformed functions that lose a change in place: of `self`, of an argument or of a dict inside of it, which
     they do not return.
 
-    A function inside of them may be the one that does so.
+    A function inside of them may be the one that does so. Also found are arrays that a compiled function, or the update
+    of an optimizer, puts into a dict or list around it, which is read afterwards.
 
     ## Why is this bad?
 
@@ -153,6 +155,7 @@ class LostMutation(BodyRule):
         if function.acts and len(code.place.functions) > 1:
             yield from self._closed_over(code, evaluator)
         applied = [a for a in code.applied if a.transform.rebuilds]
+        yield from (_left_behind(*one, function, code) for one in leaked(function, applied, code, evaluator))
         if not applied or _is_spared(function, code.applied, code, evaluator):
             return
         changes = mutations(code, evaluator)
@@ -169,7 +172,7 @@ class LostMutation(BodyRule):
                 continue
             slot = origin(mutation.slot, code.body, parameters)
             if slot is not None and slot.root in rebuilt and not _passes_as_it_is(mutation, function, code):
-                if ANY_ITEM not in slot.path and _is_put_back(mutation.slot, function, code.body):
+                if ANY_ITEM not in slot.path and is_put_back(mutation.slot, function, code.body):
                     continue  # bound for what is called meanwhile
                 if _is_rebuilt(mutation, slot, code, evaluator):
                     found.append((mutation, _kept_at(slot, mutation, evaluator)))
@@ -205,7 +208,7 @@ class LostMutation(BodyRule):
                 continue
             rest = tuple(s for s in body if not (isinstance(s, FunctionDefinition) and s.name == function.name))
             uses = [Changed(slot, mutation.at, one) for one in (code.body, rest)]
-            if not any(c.is_read() or c.is_handed_on() for c in uses) and not _is_put_back(slot, function, code.body):
+            if not any(c.is_read() or c.is_handed_on() for c in uses) and not is_put_back(slot, function, code.body):
                 yield _lost(mutation, slot.root, outer, applied[0], None, inside=function)
 
 
@@ -348,6 +351,20 @@ def _lost(
 # -- what the transformation does not see --------------------------------------------------------
 
 
+def _left_behind(at: object, name: str, why: str, function: Function, code: CodeRead) -> Problem:
+    """The problem of a container around the function that gets what it computes."""
+    return Problem(
+        at=at,
+        confidence=Confidence.LOW if is_of_tests(code.place.module.path) else None,
+        message=(
+            f"`{function.name}`, {why}, puts a tracer into `{name}` while it is traced: using that afterwards raises"
+            " UnexpectedTracerError; return it"
+        ),
+        reason="what a function computes while it is traced is no array, and means nothing outside of it",
+        help="return the value, and let the caller keep it",
+    )
+
+
 def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, function: Function) -> Iterator[Problem]:
     """The problem of a static or closed-over object, which is changed whenever the function is traced."""
     root, attr = mutation.slot.root, mutation.slot.path[-1]
@@ -377,7 +394,7 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
     changed = Changed(mutation.slot, mutation.at, code.body)
     if not on_self and not mutation.purpose.updates and (changed.is_read() or changed.is_handed_on()):
         return  # filled at each trace, for what comes behind
-    if _is_put_back(Slot(root, (attr,)), function, code.body) or _is_emptied(f"{root}.{attr}", code.body):
+    if is_put_back(Slot(root, (attr,)), function, code.body) or is_emptied(f"{root}.{attr}", code.body):
         return  # bound for what is called meanwhile
     every = "turn" if applied.transform.kind is Kind.LOOP else "call"
     yield Problem(
@@ -408,27 +425,6 @@ def _is_set_anew(mutation: Mutation, method: Function, cls: PytreeClass, body: B
         return False
     path = f"{method.self_name}.{attr}"
     return all(place_of(part.at).row >= row for part in all_parts(body) if dotted(part) == path)
-
-
-def _is_put_back(slot: Slot, function: Function, body: Body) -> bool:
-    """Whether a body keeps an attribute or item in a variable, and gives it that value again in the end."""
-    statements = list(walk(body, nested=False))
-    bound = Counter([*(p.name for p in function.parameters), *(n for s in statements for n in bound_names(s))])
-    kept: set[str] = set()
-    for statement in statements:
-        if isinstance(statement, Assign):
-            value = statement.value
-            if isinstance(value, Name) and value.id in kept and slot in map(slot_of, statement.targets):
-                return True
-            names = {target.id for target in statement.targets if isinstance(target, Name)}
-            kept |= {name for name in names if slot_of(value) == slot and bound[name] == 1}
-    return False
-
-
-def _is_emptied(path: str, body: Body) -> bool:
-    """Whether a body gives an attribute `None` once it is done with it."""
-    values = [s.value for s in body if isinstance(s, Assign) and path in map(dotted, s.targets)]
-    return bool(values) and is_none(values[-1])
 
 
 def _is_returned_by_method(mutation: Mutation, code: CodeRead, evaluator: Evaluator) -> bool:

@@ -1,0 +1,216 @@
+"""What a compiled function puts into a dict or list around it: tracers, which nobody can use when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jaxlint.infer.bodies.slots import changed_by
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
+from jaxlint.libraries.optimizers import OF_FUNCTIONS
+from jaxlint.libraries.transforms import Kind
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
+from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    DictDisplay,
+    Display,
+    Expr,
+    Name,
+    Subscript,
+    Unary,
+    last_name,
+)
+from jaxlint.syntax.statements import Assign, Augment, Body, Do, If, Statement, all_parts, bound_names, parts, walk
+
+#: Transformations within which all that is computed of the arguments are tracers.
+_TRACING = frozenset({Kind.JIT, Kind.MAP, Kind.LOOP})
+#: Functions of jax that say something of an array which is known while tracing, or bring it to the host.
+_KNOWING = frozenset(
+    """shape ndim size result_type issubdtype iinfo finfo dtype eval_shape tree_structure structure make_jaxpr typeof
+    leaves_with_path callback io_callback pure_callback print device_get""".split()
+)
+#: Methods of arrays that give arrays.
+_ARRAY_METHODS = frozenset(
+    "sum mean max min std var prod dot astype reshape ravel flatten transpose squeeze cumsum conj copy".split()
+)
+#: What makes an empty container, besides displays.
+_CONTAINERS = frozenset({"dict", "list", "defaultdict", "OrderedDict", "deque"})
+#: Methods that empty a container, or take something out of it: what is in there is meant for the time of tracing.
+_EMPTYING = frozenset({"clear", "pop", "popitem", "popleft", "remove"})
+#: What looks at a container and not at what it holds.
+_COUNTING = frozenset({"len", "print", "bool", "id", "type"})
+
+
+def leaked(
+    function: Function, applied: Sequence[Applied], code: CodeRead, evaluator: Evaluator
+) -> Iterator[tuple[object, str, str]]:
+    """The changes by which a function leaves tracers in a container that is read afterwards: where, its name, and why.
+
+    It is read where it was made, behind the function, or by the function itself at its next call.
+    """
+    names: frozenset[str] = frozenset()
+    why = ""
+    if applied and all(one.transform.kind in _TRACING for one in applied):
+        names, why = frozenset(rebuilt_parameters(function, applied)), f"which `{applied[0].transform.name}` transforms"
+    elif not code.applied and _updates_optimizer(function, code, evaluator):
+        names = frozenset(p.name for p in function.parameters)
+        why = "the update of an optimizer, which training steps compile"
+    module = code.place.module
+    if names and (may_run_uncompiled(module.source) or evaluator.calls.transformed.is_wrapped(function, module)):
+        return
+    traced = _Traced(set(names), code, evaluator) if names else None
+    for statement in code.statements if traced is not None else ():
+        for at, slot in changed_by(statement):
+            name = slot.root
+            if len(slot.path) != 1 or not slot.path[0].startswith("["):
+                continue
+            if traced is None or name in code.contents.bound or function.takes(name):
+                continue
+            if any(map(traced.is_traced, _stored(statement))) and not _is_asked_or_emptied(name, code.body):
+                if _reads_before(name, at, code, evaluator) or _is_read_behind(name, function, code, evaluator):
+                    yield at, name, why
+
+
+def _updates_optimizer(function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether the function around makes an optimizer of a function, which is the one that updates."""
+    outer = next((one for one in reversed(code.place.functions) if one is not function), None)
+    module = code.place.module
+    if outer is None:
+        return False
+    for part in all_parts(evaluator.calls.body_of(FunctionSymbol(module, outer)) or (), nested=False):
+        if isinstance(part, Call) and last_name(part.func).startswith("GradientTransformation"):
+            given = part.given_to(("init", "update")).get("update")
+            if isinstance(given, Name) and given.id == function.name:
+                return evaluator.model.resolver.library_name(part.func, module, outer.inner_scope) in OF_FUNCTIONS
+    return False
+
+
+class _Traced:
+    """The variables of a body that certainly hold tracers, or what is made of them."""
+
+    def __init__(self, names: set[str], code: CodeRead, evaluator: Evaluator) -> None:
+        self._code = code
+        self._evaluator = evaluator
+        self._names = names
+        given: dict[str, list[Expr]] = {}
+        for statement in code.statements:
+            for name in bound_names(statement):
+                given.setdefault(name, []).append(statement.value if isinstance(statement, Assign) else Name(None, ""))
+        for name in names & given.keys():
+            names.discard(name)
+        for _ in range(4):
+            names |= {name for name, values in given.items() if all(map(self.is_traced, values))}
+
+    def is_traced(self, expr: Expr) -> bool:
+        """Whether an expression is a tracer, or holds one."""
+        match expr:
+            case Name(id=name):
+                return name in self._names
+            case Binary(left=left, right=right):
+                return self.is_traced(left) or self.is_traced(right)
+            case Unary(op="-" | "+" | "~", operand=operand):
+                return self.is_traced(operand)
+            case Subscript(value=value):
+                return self.is_traced(value)
+            case Display(items=items) | DictDisplay(values=items):
+                return any(map(self.is_traced, items))
+            case Call(func=Attribute(value=value, attr=attr)) if attr in _ARRAY_METHODS and self.is_traced(value):
+                return True
+            case Call(func=func):
+                return self._is_of_jax(func) and any(self.is_traced(a.value) for a in expr.args)
+        return False
+
+    def _is_of_jax(self, func: Expr) -> bool:
+        """Whether a function of jax or optax is called, or one that jax transforms."""
+        func = func.func if isinstance(func, Call) else func
+        name = self._evaluator.model.resolver.library_name(func, self._code.place.module, self._code.scope)
+        return name.startswith(("jax.", "optax.")) and ".debug." not in name and name.rpartition(".")[2] not in _KNOWING
+
+
+def _stored(statement: Statement) -> Iterator[Expr]:
+    """What a statement puts into a container."""
+    match statement:
+        case Assign(targets=(Subscript(),), value=value) | Augment(target=Subscript(), value=value):
+            yield value
+        case Do(value=Call(func=Attribute(attr=attr)) as call) if attr not in _EMPTYING:
+            yield from call.positional[-1:]
+
+
+def _is_asked_or_emptied(name: str, body: Body) -> bool:
+    """Whether a function asks what is in a container before it puts something there, or takes things out again."""
+    for statement in walk(body):
+        for test in (test for test, _ in statement.branches) if isinstance(statement, If) else ():
+            if any(isinstance(part, Name) and part.id == name for part in parts(test)):
+                return True
+    return any(
+        isinstance(p, Attribute) and p.attr in _EMPTYING and isinstance(p.value, Name) and p.value.id == name
+        for p in all_parts(body)
+    )
+
+
+def _reads_before(name: str, at: object, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether the function reads an item of the container before it changes it: at the next call that is the tracer."""
+    if not _home(name, code, evaluator):
+        return False
+    row = place_of(at).row
+    targets = {id(t) for s in code.statements if isinstance(s, Assign) for t in s.targets}
+    return any(
+        isinstance(part, Subscript)
+        and id(part) not in targets
+        and isinstance(part.value, Name)
+        and part.value.id == name
+        and place_of(part.at).row < row
+        for part in code.contents.expected_to_work
+    )
+
+
+def _is_read_behind(name: str, function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether the body in which a container is made uses what is in there, behind the function."""
+    home = _home(name, code, evaluator)
+    last = function.body_rows[1]
+    harmless = set[int]()
+    for part in all_parts(home, nested=False):
+        match part:
+            case Call(func=Name(id=of), args=args) if of in _COUNTING:
+                harmless.update(id(argument.value) for argument in args)
+            case Call(func=Attribute(value=Name() as held, attr=attr)) if attr in _EMPTYING:
+                return False
+            case Call(func=Attribute(value=Name() as held, attr="append" | "update" | "extend")):
+                harmless.add(id(held))
+    for statement in walk(home, nested=False):
+        targets = statement.targets if isinstance(statement, Assign) else ()
+        harmless.update(id(t.value if isinstance(t, Subscript) else t) for t in targets)
+    return any(
+        isinstance(part, Name) and part.id == name and id(part) not in harmless and place_of(part.at).row > last
+        for part in all_parts(home, nested=False)
+    )
+
+
+def _home(name: str, code: CodeRead, evaluator: Evaluator) -> Body:
+    """The body that binds a variable to a container, once; nothing where another one binds it, or to something else."""
+    module = code.place.module
+    for outer in reversed(code.place.functions):
+        if outer is code.function:
+            continue
+        body = evaluator.calls.body_of(FunctionSymbol(module, outer)) or ()
+        if outer.takes(name):
+            return ()
+        values = [s.value for s in walk(body, nested=False) if isinstance(s, Assign) and name in bound_names(s)]
+        if any(name in bound_names(s) for s in walk(body, nested=False)):
+            return body if len(values) == 1 and _is_container(values[0]) else ()
+    bindings = module.outline.module_scope.bindings.get(name, ())
+    held = bindings[0].value if len(bindings) == 1 and isinstance(bindings[0], Assignment) else None
+    return evaluator.calls.top_level(module) if held is not None and _is_container(held) else ()
+
+
+def _is_container(expr: Expr) -> bool:
+    """Whether an expression makes a dict or list."""
+    if isinstance(expr, Call):
+        return last_name(expr.func) in _CONTAINERS
+    return isinstance(expr, DictDisplay) or (isinstance(expr, Display) and expr.kind == "list")

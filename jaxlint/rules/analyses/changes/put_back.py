@@ -1,0 +1,31 @@
+"""Whether a body gives an attribute or item its old value again, or None, once it is done with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from jaxlint.infer.bodies.slots import Slot, slot_of
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Name, dotted, is_none
+from jaxlint.syntax.statements import Assign, Body, bound_names, walk
+
+
+def is_put_back(slot: Slot, function: Function, body: Body) -> bool:
+    """Whether a body keeps an attribute or item in a variable, and gives it that value again in the end."""
+    statements = list(walk(body, nested=False))
+    bound = Counter([*(p.name for p in function.parameters), *(n for s in statements for n in bound_names(s))])
+    kept: set[str] = set()
+    for statement in statements:
+        if isinstance(statement, Assign):
+            value = statement.value
+            if isinstance(value, Name) and value.id in kept and slot in map(slot_of, statement.targets):
+                return True
+            names = {target.id for target in statement.targets if isinstance(target, Name)}
+            kept |= {name for name in names if slot_of(value) == slot and bound[name] == 1}
+    return False
+
+
+def is_emptied(path: str, body: Body) -> bool:
+    """Whether a body gives an attribute `None` once it is done with it."""
+    values = [s.value for s in body if isinstance(s, Assign) and path in map(dotted, s.targets)]
+    return bool(values) and is_none(values[-1])
