@@ -11,7 +11,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
 from jaxlint.infer.evaluating.points import value_at
 from jaxlint.infer.known.counting import is_swept
-from jaxlint.infer.known.values import UNKNOWN, Instance, Scalar, Value, plain
+from jaxlint.infer.known.values import UNKNOWN, Instance, Scalar, UnknownValue, Value, plain
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.libraries.updates import REPLACE_FUNCTIONS, TREE_AT
 from jaxlint.project.modules import Module
@@ -101,6 +101,8 @@ def moved_at_each_turn(
         for name, copy in copied:
             applied, value = taking.get(name, ((), UNKNOWN))
             held = plain(value)
+            if applied and isinstance(held, UnknownValue):
+                held = _taken_by(copy, name, code, evaluator)
             if isinstance(held, Instance):
                 copies = Copies(held.cls, evaluator, operations)
                 fields = {
@@ -111,6 +113,18 @@ def moved_at_each_turn(
                     yield Moved(copy, applied, held.cls, field, turn is not code.body)
     if sets and crosses:
         yield from _given_at_each_turn(code, crosses, evaluator)
+
+
+def _taken_by(copy: Call, name: str, code: CodeRead, evaluator: Evaluator) -> Value:
+    """What the function that makes a copy says it takes, where nothing else tells what a variable holds."""
+    if name not in map(dotted, copy.positional[:1]):
+        return UNKNOWN
+    resolver = evaluator.model.resolver
+    symbol = resolver.follow(resolver.resolve(copy.func, code.place.module, code.scope))
+    if not isinstance(symbol, FunctionSymbol) or not symbol.declaration.parameters:
+        return UNKNOWN
+    function = symbol.declaration
+    return plain(evaluator.given_parameter(function, function.parameters[0].name, symbol.module))
 
 
 def _given_at_each_turn(code: CodeRead, crosses: dict[int, Cross], evaluator: Evaluator) -> Iterator[Moved]:
@@ -327,6 +341,8 @@ class Copies:
         if len(calls) != len(returned):
             return None
         given = copy.given_to(names_by_position(parameters))
+        left = (p for p in parameters if p.name not in given)
+        given |= {p.name: p.default for p in left if p.default is not None and may_move(p.default)}
         return _Copying(home, function.inner_scope, base, given, body, bound, calls)
 
     def moved_in(self, method: FunctionSymbol) -> Iterator[str]:
