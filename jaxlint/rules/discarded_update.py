@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import AssignTo, Proposal
 from jaxlint.cst.failing import advising, proposing
 from jaxlint.finding import Applicability, Confidence
+from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Discard, Event, Place, Replace, Update
 from jaxlint.infer.known.values import UNKNOWN, UnknownValue
@@ -26,7 +27,8 @@ from jaxlint.libraries.updates import (
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
-from jaxlint.rules.analyses.changes.only_run import base_text, compiles_first, is_only_run, is_tried_update
+from jaxlint.rules.analyses.changes.computed_states import computed_by, drops_states
+from jaxlint.rules.analyses.changes.only_run import base_text, compiles_first, is_measured, is_only_run, is_tried_update
 from jaxlint.rules.analyses.changes.renewed import renewed_by
 from jaxlint.rules.analyses.changes.tried_steps import is_carried
 from jaxlint.rules.analyses.changes.updates import array_copy, is_refused, only_measures, puts_back
@@ -169,6 +171,11 @@ class DiscardedUpdate(EventRule, BodyRule):
     events = (Discard,)
     instance_calls = _LAST_OF_MOVED
 
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Code that drops what functions return which compute another state of one that they are given."""
+        return drops_states(candidate)
+
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for what makes a new tree, too: `jax.tree.map`, and compiled functions that return what they change."""
         for statement in code.statements:
@@ -187,7 +194,7 @@ class DiscardedUpdate(EventRule, BodyRule):
                         made = Update(call.at, code.place, call, tree.value, UNKNOWN, name, ())
                         yield from self.check_event(Discard(call.at, code.place, made, True), evaluator)
                 case Do(value=Call() as call):
-                    renewed = renewed_by(call, code, evaluator)
+                    renewed = renewed_by(call, code, evaluator) or computed_by(call, code, evaluator)
                     if renewed is not None:
                         yield from self.check_event(Discard(call.at, code.place, renewed, True), evaluator)
 
@@ -200,7 +207,7 @@ class DiscardedUpdate(EventRule, BodyRule):
             confidence = Confidence.LOW
         if confidence is None or is_refused(update) or _is_shown(event) or is_tried_update(update, evaluator):
             return
-        if compiles_first(update, evaluator) or is_only_run(update, evaluator):
+        if compiles_first(update, evaluator) or is_only_run(update, evaluator) or is_measured(update, evaluator):
             return
         base = base_text(update)
         way_out = _way_out(event, base, evaluator)

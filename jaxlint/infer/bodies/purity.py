@@ -10,19 +10,49 @@ from msgspec.structs import replace
 
 from jaxlint.libraries import arrays
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
+from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.libraries.updates import REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.symbols.outline import MUTATING
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Lambda, Name, NamedExpr, items_of
-from jaxlint.syntax.statements import Assign, Body, Do, FunctionDefinition, If, Return, Statement, all_parts, parts
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    NamedExpr,
+    is_number,
+    items_of,
+)
+from jaxlint.syntax.statements import (
+    Annotate,
+    Assign,
+    Augment,
+    Body,
+    Do,
+    For,
+    FunctionDefinition,
+    If,
+    Jump,
+    Return,
+    Statement,
+    While,
+    all_parts,
+    bound_names,
+    parts,
+    walk,
+)
 
 #: Where the functions are declared that compute arrays and numbers.
 _COMPUTING = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.random.", "math.", "operator.")
 _BUILTINS = frozenset(
-    "abs bool complex dict float int len list max min range round str sum super tuple type zip".split()
+    """abs all any bool complex dict enumerate float int isinstance len list max min range reversed round sorted str sum
+    super tuple type zip""".split()
 )
 #: Methods that leave the array alone on which they are called; `state.apply_fn(...)` computes what a network says.
 _METHODS = (frozenset({"apply_fn"}) | UPDATE_METHODS | arrays.ARRAY_METHODS | arrays.ARRAY_REDUCTIONS) - {
@@ -30,6 +60,10 @@ _METHODS = (frozenset({"apply_fn"}) | UPDATE_METHODS | arrays.ARRAY_METHODS | ar
 }
 #: Of the expressions that are no calls, those that do something.
 _ACTING = frozenset({"Await", "Yield", "YieldFrom"})
+#: What transformations return that do what the function does, and nothing besides.
+_AS_GIVEN = frozenset({Kind.GRAD, Kind.MAP, Kind.CHECKPOINT})
+#: What goes through what can be gone through again.
+_GONE_THROUGH = frozenset({"range", "reversed"})
 #: Through how many calls of one another functions are followed.
 _DEEPEST = 4
 
@@ -81,49 +115,88 @@ class Effects:
             scope = f"{around.scope}.{function.name}.<locals>"
             if function.decorators or not self._has_none(function.body, replace(around, scope=scope)):
                 return False
-        derivatives = {
+        made = {
             s.targets[0].id
             for s in body
-            if isinstance(s, Assign) and isinstance(s.targets[0], Name) and self._is_derivative(s.value, around)
+            if isinstance(s, Assign) and isinstance(s.targets[0], Name) and self._is_transformed(s.value, around)
         }
-        around = replace(around, functions=around.functions | derivatives)
-        is_plain = all(map(self._is_plain, body))
+        around = replace(around, functions=around.functions | made)
+        is_plain = all(self._is_plain(s, body) for s in body)
         return is_plain and all(self._computes(part, around) for part in all_parts(body, nested=False))
 
-    def _is_plain(self, statement: Statement) -> bool:
+    def _is_plain(self, statement: Statement, body: Body) -> bool:
+        """Whether a statement of a body, or below one, does nothing but to bind variables and to choose the next."""
         match statement:
-            case Return() | Do(value=Constant()) | FunctionDefinition():
+            case Return() | Do(value=Constant()) | FunctionDefinition() | Jump():
                 return True
             case Assign(targets=targets):
                 items = (items_of(t) for t in targets)
                 return all(isinstance(item, Name) for found in items for item in found)
+            case Annotate(target=target):
+                return isinstance(target, Name)
+            case Augment(target=Name(id=name)):
+                return _counts(name, body)  # of a list, the operator changes what others have
             case If(branches=branches, orelse=orelse):
-                inside = (s for _, body in (*branches, (None, orelse)) for s in body)
-                return all(not isinstance(s, FunctionDefinition) and self._is_plain(s) for s in inside)
-        return False
+                inside = tuple(s for _, block in (*branches, (None, orelse)) for s in block)
+            case For(target=target, iterable=Call(func=Name(id=through)), body=block, orelse=orelse):
+                if through not in _GONE_THROUGH or not all(isinstance(item, Name) for item in items_of(target)):
+                    return False  # to go through an iterator uses it up
+                inside = (*block, *orelse)
+            case While(body=block, orelse=orelse):
+                inside = (*block, *orelse)
+            case _:
+                return False
+        return all(not isinstance(s, FunctionDefinition) and self._is_plain(s, body) for s in inside)
 
-    def _is_derivative(self, expr: Expr, around: _Around) -> bool:
-        """Whether an expression is the derivative of a lambda, or of a function inside that has no effect."""
+    def _is_transformed(self, expr: Expr, around: _Around) -> bool:
+        """Whether an expression is the derivative of a function that has no effect, or maps one, and so on."""
         if not isinstance(expr, Call) or not expr.positional:
             return False
         symbol = self.model.resolver.resolve(expr.func, around.module, around.scope)
         transform = TRANSFORMS.get(symbol.name) if isinstance(symbol, External) else None
-        given = expr.positional[0]
-        is_seen = isinstance(given, Lambda) or (isinstance(given, Name) and given.id in around.functions)
-        return transform is not None and transform.kind is Kind.GRAD and is_seen
+        if transform is None or transform.runs or transform.kind not in _AS_GIVEN:
+            return False
+        return self._is_given_without(expr.positional[0], around)
+
+    def _is_given_without(self, function: Expr | None, around: _Around) -> bool:
+        """Whether a function that is given to something in a body has no effect; lambdas are looked at there."""
+        match function:
+            case None:
+                return False
+            case Lambda():
+                return True
+            case Name(id=name) if name in around.functions:
+                return True
+            case Display(items=items):
+                return bool(items) and all(self._is_given_without(item, around) for item in items)
+        symbol = self.model.resolver.resolve(function, around.module, around.scope)
+        if isinstance(symbol, FunctionSymbol):
+            return not symbol.declaration.decorators and self._called_has_none(symbol, around.callers)
+        return isinstance(symbol, External) and self._is_computing(symbol.name)
+
+    def _runs_without(self, name: str, call: Call, around: _Around) -> bool:
+        """Whether a function of a library, which runs functions that it is given, is given such as have no effect."""
+        if call.has_star:
+            return False
+        if name in TREE_MAPS:
+            return self._is_given_without(_given(call, 0, "f"), around)
+        transform = TRANSFORMS.get(name)
+        if transform is None or not transform.runs:
+            return False
+        return all(self._is_given_without(_given(call, *one), around) for one in transform.functions)
 
     def _computes(self, expr: Expr, around: _Around) -> bool:
         """Whether an expression itself does nothing but compute a value."""
         if not isinstance(expr, Call):
             return not isinstance(expr, NamedExpr) and getattr(expr, "kind", "") not in _ACTING
         func = expr.func
-        if self._is_derivative(expr, around) or self._is_derivative(func, around):
+        if self._is_transformed(expr, around) or self._is_transformed(func, around):
             return True
         if isinstance(func, Name) and func.id in around.functions:
             return True
         symbol = self.model.resolver.resolve(func, around.module, around.scope)
         if isinstance(symbol, External):
-            return self._is_computing(symbol.name)
+            return self._is_computing(symbol.name) or self._runs_without(symbol.name, expr, around)
         if isinstance(symbol, FunctionSymbol):
             is_plain = self.model.updating_methods.only_compiles(symbol.declaration, symbol.module)
             return is_plain and self._called_has_none(symbol, around.callers)
@@ -152,3 +225,16 @@ class Effects:
         if name in REPLACE_FUNCTIONS or name in UPDATE_FUNCTIONS or arrays.returned_library(name) is not None:
             return True
         return name.startswith(_COMPUTING) or name.removeprefix("builtins.") in _BUILTINS
+
+
+def _counts(name: str, body: Body) -> bool:
+    """Whether a variable of a body begins as a number that is written out, whatever happens then, and counts."""
+    binding = [s for s in walk(body, nested=False) if name in bound_names(s)]
+    given = [s.value if isinstance(s, Assign) else None for s in binding if not isinstance(s, Augment)]
+    begins = bool(binding) and isinstance(binding[0], Assign) and any(s is binding[0] for s in body)
+    return begins and all(map(is_number, given))
+
+
+def _given(call: Call, position: int, name: str) -> Expr | None:
+    """What a call gives to a parameter, by position or by name."""
+    return call.keyword(name) or next(iter(call.positional[position:]), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -14,7 +15,7 @@ from jaxlint.rules.analyses.changes.renewed import decorated
 from jaxlint.rules.analyses.changes.tried_steps import is_carried, stays_the_same
 from jaxlint.rules.analyses.changes.unused_copies import WATCHING
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted, last_name, same
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, dotted, last_name, same
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Assert,
@@ -22,11 +23,14 @@ from jaxlint.syntax.statements import (
     Body,
     Do,
     For,
+    Jump,
     Return,
     Statement,
     While,
+    With,
     all_parts,
     own_parts,
+    parts,
     target_names,
     walk,
 )
@@ -82,6 +86,39 @@ def is_only_run(update: Update, evaluator: Evaluator) -> bool:
         return True
     body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) if place.functions else None
     return any(named(call.func, place.module, place.scope).startswith(WATCHING) for call in _calls(body or ()))
+
+
+def is_measured(update: Update, evaluator: Evaluator) -> bool:
+    """Whether an update in a function is repeated for nothing, or all that runs in a `with` statement that watches."""
+    place = update.place
+    body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) if place.functions else None
+    return body is not None and is_measured_in(body, update.call, place, evaluator)
+
+
+def is_measured_in(body: Body, call: Call, place: Place, evaluator: Evaluator) -> bool:
+    """The same of a call in some statements: `with Timer("step"): step(s)`, or `[step(s) for _ in range(9)]` alone."""
+    row = place_of(call.at).row
+    for statement in walk(body):
+        match statement:
+            case Do(value=Comprehension(element=Call(at=at) as element, clauses=clauses)) if at == call.at:
+                turning = {name for clause in clauses for name in target_names(clause.target)}
+                return not any(isinstance(part, Name) and part.id in turning for part in parts(element))
+            case With(items=items, body=inside) if statement.at.lineno <= row <= statement.at.end_lineno:
+                read = names_read(inside)
+                managers = [manager for manager, entered in items if entered is None or dotted(entered) not in read]
+                only_runs = all(isinstance(s, (Do, For, Jump)) for s in walk(inside))
+                if only_runs and any(_may_watch(manager, place, evaluator) for manager in managers):
+                    return True
+    return False
+
+
+def _may_watch(manager: Expr, place: Place, evaluator: Evaluator) -> bool:
+    """Whether what a call makes for a `with` statement may take the time of what runs there: a library's may not."""
+    if not isinstance(manager, Call):
+        return False
+    symbol = evaluator.model.resolver.resolve(manager.func, place.module, place.scope)
+    package = symbol.name.partition(".")[0] if isinstance(symbol, External) else ""
+    return package not in ("jax", "flax", "equinox", "numpy", "builtins", *sys.stdlib_module_names)
 
 
 def _is_made_here(call: Call, place: Place, evaluator: Evaluator) -> bool:
