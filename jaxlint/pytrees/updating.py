@@ -134,13 +134,12 @@ class UpdatingMethods:
 
     def changes(self, function: Function) -> str | None:
         """The parameter `**changes` of an updating method or function that is handed on to an update as it is."""
-        names = [parameter.name for parameter in function.parameters if parameter.kind == "**"]
-        made = [*function.return_values, *(call for _, call in function.copies)]
-        if not names or len(function.return_values) != 1:
+        rest, made = function.rest, [*function.return_values, *(call for _, call in function.copies)]
+        if rest is None or len(function.return_values) != 1:
             return None
         calls = [call for call in made if isinstance(call, Call)]
         handed = [argument.value for call in calls for argument in call.args if argument.star == "**"]
-        return names[0] if any(isinstance(value, Name) and value.id == names[0] for value in handed) else None
+        return rest if any(isinstance(value, Name) and value.id == rest for value in handed) else None
 
     def constructs(self, cls: PytreeClass, function: Function, module: Module) -> bool:
         """Whether `function`, a method that instances of `cls` have, reads `self` and returns another such instance.

@@ -4,50 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
-from jaxlint.cst.changes import NameArgument, Proposal, Rename
+from jaxlint.cst.changes import Proposal
 from jaxlint.cst.failing import proposing
-from jaxlint.finding import Applicability, Confidence
+from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import CallMethod, Construct, Event, Replace
-from jaxlint.infer.known.values import ClassObject, is_classmethod
+from jaxlint.infer.evaluating.events import CallMethod, CodeRead, Construct, Event, Place, Replace
+from jaxlint.infer.known.values import ClassObject, is_classmethod, known_entries
 from jaxlint.libraries.trees import TREE_LEAVES
 from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
-from jaxlint.rules.analyses.bodies.filled_dicts import filled_keywords
+from jaxlint.rules.analyses.bodies.filled_dicts import certain_keywords, filled_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
+from jaxlint.rules.analyses.instances.constructor_calls import (
+    NO_POSITIONS,
+    WrongArguments,
+    is_constructor_known,
+    listed,
+    missing_in,
+    wrong_keyword,
+    wrong_with,
+)
+from jaxlint.rules.analyses.instances.handed_keywords import made_with
 from jaxlint.rules.analyses.instances.inherited_makers import handed_up, made_by
-from jaxlint.rules.base import ClassRule, EventRule, Problem
-from jaxlint.symbols.outline import Definition, Import, Parameter
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Comprehension, Constant, Display, Expr, Name, dotted
-from jaxlint.syntax.spelling import nearest
+from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem
+from jaxlint.symbols.outline import Import, Parameter
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Comprehension, Display, Expr, Name, dotted
 from jaxlint.syntax.statements import Try, all_parts, bound_once, walk
 
-#: How many of the missing arguments are named.
-_MOST_NAMES = 6
-_NO_POSITIONS = "ValueError (Mappable dataclass constructor doesn't support positional args)"
 #: Functions that give as many things as there are fields, leaves or items.
 _LISTING = TREE_LEAVES | {"dataclasses.astuple", "builtins.map", "builtins.zip"}
 _COPYING = frozenset({"builtins.list", "builtins.tuple", "builtins.reversed", "builtins.sorted"})
 
 
-class _Wrong(msgspec.Struct, frozen=True):
-    """What is wrong with a call, where, what it raises, and the way out."""
-
-    at: object
-    what: str
-    error: str
-    way_out: str
-    fix: Proposal | None = None
-
-
-class ConstructorArguments(ClassRule, EventRule):
+class ConstructorArguments(ClassRule, EventRule, BodyRule):
     """
     ## What it does
 
@@ -132,6 +127,10 @@ class ConstructorArguments(ClassRule, EventRule):
         if isinstance(event, CallMethod):
             if isinstance(event.receiver, ClassObject) and event.receiver.exact:
                 yield from _inherited(event.name, event.call, event.receiver.cls, evaluator)
+                found = event.receiver.cls.method(event.name)
+                if found is not None:
+                    function = FunctionSymbol(found[0].module, found[1])
+                    yield from _handed_on(event.call, event.place, function, event.receiver.cls, evaluator)
             return
         if isinstance(event, Replace):
             yield from _left_out(event, evaluator)
@@ -143,8 +142,12 @@ class ConstructorArguments(ClassRule, EventRule):
         parameters = cls.constructor()
         if parameters is None:
             return
-        wrong = _wrong(event.call, cls, parameters)
-        wrong = wrong or _unpacked(event, cls, evaluator) or _in_dict(event, cls, parameters, evaluator)
+        wrong = wrong_with(event.call, cls, parameters) or _unpacked(event, cls, evaluator)
+        if wrong is None:
+            starred = [argument.at for argument in event.call.args if argument.star == "**"]
+            certain = certain_keywords(event.arguments, event.call, event.place, evaluator)
+            given = [(one.name, one.at) for one in certain if any(one.at is at for at in starred)]
+            wrong = _in_dict(event.call, given, event.place, cls, parameters, evaluator)
         if wrong is not None:
             yield Problem(
                 at=wrong.at,
@@ -155,6 +158,17 @@ class ConstructorArguments(ClassRule, EventRule):
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
                 confidence=Confidence.LOW if _cannot_run(event.place.module, evaluator) else None,
             )
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at calls of functions that hand their keywords on to a constructor."""
+        works: set[int] | None = None
+        for call in code.calls:
+            if any(argument.keyword is not None or argument.star == "**" for argument in call.args):
+                symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope)
+                if isinstance(symbol, FunctionSymbol) and symbol.declaration.rest is not None:
+                    works = {id(part) for part in code.contents.expected_to_work} if works is None else works
+                    if id(call) in works and not (symbol.declaration.owner or symbol.declaration.decorators):
+                        yield from _handed_on(call, code.place, symbol, None, evaluator)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at class methods that call the one of a base."""
@@ -175,6 +189,35 @@ def _cannot_run(module: Module, evaluator: Evaluator) -> bool:
     return any(evaluator.model.resolver.is_missing(binding, module) for binding in imports)
 
 
+def _handed_on(
+    call: Call, place: Place, function: FunctionSymbol, cls: PytreeClass | None, evaluator: Evaluator
+) -> Iterator[Problem]:
+    """Look at a call of a function, or of a class method of `cls`, that hands its keywords on to a constructor."""
+    name = function.declaration.name
+    made = None if is_stub(function.module) else made_with(call, function.declaration, function.module, cls, evaluator)
+    if made is None or is_train_state(made[0]) or not is_constructor_known(made[0]):
+        return
+    cls, as_if = made
+    parameters = cls.constructor()
+    if parameters is None:
+        return
+    wrong = wrong_with(as_if, cls, parameters)
+    wrong = wrong or _in_dict(call, _in_constants(call, place, evaluator), place, cls, parameters, evaluator)
+    if wrong is not None:
+        yield Problem(
+            at=wrong.at,
+            message=(
+                f"`{cls.name}` {wrong.what}, and `{name}` hands on what it is given: the call raises {wrong.error};"
+                f" {wrong.way_out}"
+            ),
+            reason="what a function takes as `**keywords` and hands on must be what the constructor takes",
+            help=wrong.way_out,
+            fix=wrong.fix,
+            subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
+            confidence=Confidence.LOW if _cannot_run(place.module, evaluator) else None,
+        )
+
+
 def _inherited(
     name: str, call: Call, cls: PytreeClass, evaluator: Evaluator, *, above: bool = False
 ) -> Iterator[Problem]:
@@ -187,9 +230,9 @@ def _inherited(
     if parameters is None or (cls.framework.mapping_option and cls.is_mapping is not False and made.positional):
         return
     taken = {p.name for p in [p for p in parameters if p.kind == "positional"][: len(made.positional)]}
-    wrong = _missing(made, cls, parameters, taken)
+    wrong = missing_in(made, cls, parameters, taken)
     own = base.constructor()
-    if wrong is None or (own is not None and _missing(made, base, own, taken) is not None):
+    if wrong is None or (own is not None and missing_in(made, base, own, taken) is not None):
         return  # the method of the base makes nothing at all
     way_out = f"give `{cls.name}` a `{name}` of its own, or hand the arguments on in that of `{base.name}`"
     yield Problem(
@@ -218,7 +261,7 @@ def _of_base(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         return
     for part in all_parts(body, nested=False):
         if isinstance(part, Call) and _calls_above(part, cls):
-            wrong = _wrong(part, base, parameters)
+            wrong = wrong_with(part, base, parameters)
             if wrong is not None:
                 yield Problem(
                     at=wrong.at,
@@ -254,8 +297,8 @@ def _left_out(event: Replace, evaluator: Evaluator) -> Iterator[Problem]:
     needed = [_needed_again(one) - given for one in evaluator.model.family(receiver.cls, exact=receiver.exact)]
     missing = sorted(needed[0].intersection(*needed[1:]), key=receiver.cls.init_vars.index)
     if missing:
-        cls, names = receiver.cls, _listed([f"`{name}`" for name in missing])
-        way_out = f"pass {_listed([f'`{name}=...`' for name in missing])}"
+        cls, names = receiver.cls, listed([f"`{name}`" for name in missing])
+        way_out = f"pass {listed([f'`{name}=...`' for name in missing])}"
         yield Problem(
             at=event.call.func.at,
             message=(
@@ -283,73 +326,7 @@ def _is_placeholder(event: Construct) -> bool:
     return any(method.name in one.symbol.declaration.methods for one in event.place.subclasses(owner))
 
 
-def is_constructor_known(cls: PytreeClass) -> bool:
-    """Whether calling the class certainly calls the constructor that is seen, with what the call gives it."""
-    if not cls.bases_known or cls.unknown_decorator or is_stub(cls.module) or cls.symbol.declaration.conditional_body:
-        return False
-    if cls.base_constructs:  # an Enum is called to look a member up, whatever constructor it has
-        return False
-    if any("__new__" in c.symbol.declaration.methods or is_stub(c.module) for c in cls.mro) and not is_train_state(cls):
-        return False
-    if any("__init_subclass__" in c.symbol.declaration.methods for c in cls.mro[1:]):
-        return False  # which may make a dataclass of it
-    if any(argument.keyword == "metaclass" for c in cls.mro for argument in c.symbol.declaration.bases):
-        return False
-    if cls.registered is not True or not all(c.options_known for c in cls.mro):
-        return False
-    init = cls.custom_init()
-    if init is not None and (init.decorators or not init.parameters or _is_guarded(cls)):
-        return False
-    return len(cls.symbol.declaration.methods.get("__init__", ())) <= 1 and not _is_declared_again(cls)
-
-
-def _is_guarded(cls: PytreeClass) -> bool:
-    """Whether the `__init__` need not be there, or is there for type checkers only."""
-    found = cls.method("__init__")
-    if found is None:
-        return False
-    binding = found[0].module.outline.scopes[found[0].symbol.declaration.qualname].bindings["__init__"][-1]
-    return not isinstance(binding, Definition) or bool(binding.guard)
-
-
-def _is_declared_again(cls: PytreeClass) -> bool:
-    """Whether the name of the class is bound more than once, so that the call may be of another class."""
-    declaration = cls.symbol.declaration
-    scope = cls.module.outline.scopes.get(declaration.scope)
-    return scope is None or len(scope.bindings.get(declaration.name, ())) != 1
-
-
-def _wrong(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...]) -> _Wrong | None:
-    """What is wrong with the arguments of a call."""
-    is_mapping = cls.registered and cls.is_mapping is True
-    if cls.framework.mapping_option and not is_mapping:
-        return None
-    positional = [p for p in parameters if p.kind == "positional"]
-    any_position = any(p.kind == "*" for p in parameters)
-    starred = any(argument.star == "*" for argument in call.args)
-    given = call.positional
-    if given and is_mapping:
-        if len(given) == 1 and len(call.args) == 1:
-            return None  # a dict, as `dict` takes one
-        named = tuple(NameArgument(g.at, p.name, is_one_of_many=True) for g, p in zip(given, parameters, strict=False))
-        fix = Proposal("Name the arguments", Applicability.SAFE, named) if len(given) <= len(parameters) else None
-        return _Wrong(given[0].at, "is given positional arguments", _NO_POSITIONS, "pass them by keyword", fix)
-    if len(given) > len(positional) and not any_position and not is_mapping:
-        what = f"takes {len(positional)} positional argument{'s' * (len(positional) != 1)} and is given {len(given)}"
-        return _Wrong(given[len(positional)].at, what, "TypeError", "pass what it takes")
-    by_position = {p.name for p in positional[: len(given)]}
-    for argument in call.args:
-        if argument.keyword is None:
-            continue
-        wrong = _keyword(argument.keyword, argument.at, cls, parameters, by_position, call)
-        if wrong is not None:
-            return wrong
-    if starred or call.has_star:
-        return None
-    return _missing(call, cls, parameters, by_position)
-
-
-def _unpacked(event: Construct, cls: PytreeClass, evaluator: Evaluator) -> _Wrong | None:
+def _unpacked(event: Construct, cls: PytreeClass, evaluator: Evaluator) -> WrongArguments | None:
     """What is wrong with a call that unpacks what are several things, of a class that takes none by position.
 
     What a function was given as `*args` may be nothing, or one dict.
@@ -363,7 +340,7 @@ def _unpacked(event: Construct, cls: PytreeClass, evaluator: Evaluator) -> _Wron
     scope = "" if function is None else function.inner_scope
     for argument in starred:
         if _is_several(argument.value, bound, lambda func: evaluator.model.resolver.library_name(func, module, scope)):
-            return _Wrong(argument.at, "is given positional arguments", _NO_POSITIONS, "pass them by keyword")
+            return WrongArguments(argument.at, "is given positional arguments", NO_POSITIONS, "pass them by keyword")
     return None
 
 
@@ -383,87 +360,36 @@ def _is_several(expr: Expr, bound: Mapping[str, Expr], library: Callable[[Expr],
 
 
 def _in_dict(
-    event: Construct, cls: PytreeClass, parameters: tuple[Parameter, ...], evaluator: Evaluator
-) -> _Wrong | None:
-    """What is wrong with a keyword of a dict that the function fills and passes on."""
-    for name, at in filled_keywords(event.call, event.place, evaluator):
-        wrong = _keyword(name, at, cls, parameters, set(), event.call)
+    call: Call,
+    given: Sequence[tuple[str, object]],
+    place: Place,
+    cls: PytreeClass,
+    parameters: tuple[Parameter, ...],
+    evaluator: Evaluator,
+) -> WrongArguments | None:
+    """What is wrong with a keyword of a dict that is `given`, or that the function fills, and passes on."""
+    for name, at in (*given, *filled_keywords(call, place, evaluator)):
+        wrong = wrong_keyword(name, at, cls, parameters, set(), call)
         if wrong is not None:
             return replace(wrong, fix=None)  # the name stands elsewhere
     return None
 
 
-def _keyword(
-    name: str, at: object, cls: PytreeClass, parameters: tuple[Parameter, ...], by_position: set[str], call: Call
-) -> _Wrong | None:
-    """What is wrong with one keyword."""
-    given = {argument.keyword for argument in call.args}
-    if name in by_position:
-        return _Wrong(at, f"is given `{name}` twice", "TypeError (got multiple values for argument)", "pass it once")
-    names = [p.name for p in parameters if p.kind in ("positional", "keyword")]
-    if name in names or any(p.kind == "**" for p in parameters):
-        return None
-    field = cls.field(name)
-    if field is not None and not field.init and cls.framework.mapping_option:
-        return None  # which ignores it
-    if name in cls.class_attributes:
-        return None  # JAX110's
-    error = cls.framework.unknown_name_error
-    error += " (got unexpected kwargs)" if error == "ValueError" else " (unexpected keyword argument)"
-    close = nearest(name, names)
-    way_out = f"did you mean `{close}`?" if close else f"declare the field, or leave `{name}` out"
-    what = f"does not take `{name}` (the field has `init=False`)" if field is not None else f"has no field `{name}`"
-    fix = None
-    if close is not None and close not in by_position and close not in given:
-        fix = Proposal(f"Rename to `{close}`", Applicability.UNSAFE, (Rename(at, close),))
-    return _Wrong(at, what if cls.custom_init() is None else f"does not take `{name}`", error, way_out, fix)
+def _in_constants(call: Call, place: Place, evaluator: Evaluator) -> list[tuple[str, object]]:
+    """The keywords that a call passes through dicts which variables of modules hold, and where it does."""
+    found: list[tuple[str, object]] = []
+    for argument in call.args:
+        symbol = evaluator.model.resolver.resolve(argument.value, place.module, place.scope) if argument.star else None
+        if argument.star == "**" and isinstance(symbol, ValueSymbol):
+            found += [(key, argument.at) for key in known_entries(evaluator.of_symbol(symbol)) or ()]
+    return found
 
 
 @proposing
-def _declared(event: Construct, wrong: _Wrong, evaluator: Evaluator) -> Proposal | None:
+def _declared(event: Construct, wrong: WrongArguments, evaluator: Evaluator) -> Proposal | None:
     """The fix that declares the field of a keyword that the class does not know."""
     given = next((one for one in event.arguments if one.at is wrong.at and one.name), None)
     cls = event.cls.cls
     if given is None or cls.field(given.name) is not None:
         return None
     return declaring(cls, given.name, given.value, event.place.module, evaluator)
-
-
-def _missing(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...], by_position: set[str]) -> _Wrong | None:
-    """What is wrong with a call that gives too little."""
-    given = {argument.keyword for argument in call.args} | by_position
-    is_generated = cls.custom_init() is None
-    missing = []
-    for parameter in parameters:
-        if parameter.kind not in ("positional", "keyword") or parameter.default is not None or parameter.name in given:
-            continue
-        field = cls.field(parameter.name)
-        if is_generated and (field is None or _may_be_left_out(field, cls)):
-            continue
-        if is_generated and cls.framework.is_stateful and field is not None and field.call is not None:
-            continue
-        missing.append(parameter.name)
-    if not missing:
-        return None
-    what = f"needs {_listed([f'`{name}`' for name in missing])}, which {'is' if len(missing) == 1 else 'are'} not given"
-    way_out = f"pass {_listed([f'`{name}=...`' for name in missing])}"
-    return _Wrong(call.func.at, what, "TypeError (missing a required argument)", way_out)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Some names in a sentence; of many, the first ones."""
-    shown = [*names[:_MOST_NAMES], f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES + 1 else names
-    return " and ".join([part for part in (", ".join(shown[:-1]), shown[-1]) if part])
-
-
-def _may_be_left_out(field: Field, cls: PytreeClass) -> bool:
-    """Whether a field may have a default after all, or another rule tells what is wrong with it.
-
-    JAX412 says what `TrainState` needs, and JAX115 that `x: jnp.zeros(3)` is no default; a method is one.
-    """
-    if field.opaque or field.has_default or is_stub(field.owner.module):
-        return True
-    declared = None if field.annotation is None else field.annotation.expr
-    if isinstance(declared, Call) or (isinstance(declared, Constant) and declared.kind != "str"):
-        return True
-    return cls.method(field.name) is not None or cls.binds(field.name)

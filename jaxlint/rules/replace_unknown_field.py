@@ -16,7 +16,7 @@ from jaxlint.pytrees.frameworks.namedtuple import REPLACE_RAISES_TYPE_ERROR
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.target import Target
 from jaxlint.pytrees.updating import accepted_keywords
-from jaxlint.rules.analyses.bodies.filled_dicts import filled_keywords
+from jaxlint.rules.analyses.bodies.filled_dicts import certain_keywords, filled_keywords
 from jaxlint.rules.analyses.bodies.lookups import is_looked_up, is_of_wider_tuple
 from jaxlint.rules.analyses.changes.updates import unknown_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
@@ -129,9 +129,10 @@ class ReplaceUnknownField(EventRule):
 
 
 def _with_filled(event: Replace, evaluator: Evaluator) -> Replace:
-    """The update with the keywords that a dict passed as `**changes` has on one path or another."""
+    """The update with the keywords that a dict passed as `**changes` has on one path or another, as far as is known."""
+    certain = certain_keywords(event.keywords, event.call, event.place, evaluator)
     filled = [KeywordValue(key, at, UNKNOWN) for key, at in filled_keywords(event.call, event.place, evaluator)]
-    return replace(event, keywords=(*event.keywords, *filled)) if filled else event
+    return replace(event, keywords=(*certain, *filled)) if len(certain) < len(event.keywords) or filled else event
 
 
 @proposing

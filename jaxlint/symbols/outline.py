@@ -168,6 +168,11 @@ class Function(msgspec.Struct, array_like=True, gc=False):
         return [p.name for p in self.parameters if p.kind == "positional"]  # asked for too often for a call more
 
     @property
+    def rest(self) -> str | None:
+        """The parameter that gets the keywords for which there is no other one: `**kwargs`."""
+        return next((parameter.name for parameter in self.parameters if parameter.kind == "**"), None)
+
+    @property
     def may_only_copy(self) -> bool:
         """Whether it may do nothing but return copies with changes, or new instances of its own class."""
         return self.only_returns and bool(self.return_values) and all(map(self._may_copy, self.return_values))
@@ -311,6 +316,11 @@ class Outline(msgspec.Struct, array_like=True, gc=False):
     def changes_in_place(self, name: str) -> bool:
         """Whether what a variable or an attribute of that name holds is changed somewhere (`x.append(v)`)."""
         return any(name in unit.mutations or f"={name}" in unit.mutations for unit in self.units)
+
+    def may_change(self, name: str) -> bool:
+        """Whether that is so, or a call outside of functions is given what a variable of that name holds."""
+        given = (argument.value for call in self.module_calls for argument in call.args if not argument.star)
+        return self.changes_in_place(name) or any(isinstance(value, Name) and value.id == name for value in given)
 
     def changes_given(self, name: str) -> bool:
         """Whether that is changed somewhere by what has not made it: no local variable that is filled."""

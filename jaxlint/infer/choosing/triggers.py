@@ -152,6 +152,7 @@ class Triggers:
             _EVENTFUL,
             self.waiting.calls,
             project_index.updating_method_names,
+            project_index.handing_names,
             project_index.changing_method_names,
             project_index.pytree_class_names,
             project_index.transformed_names,

@@ -148,6 +148,8 @@ class Evaluator(Narrowing, Attributes):
             value = self._seen(Placed(assignment.value, symbol.module, symbol.scope), variables)
         if isinstance(value, UnknownValue) and assignment.annotation is not None:
             value = self.annotations.read(Placed(assignment.annotation, symbol.module, symbol.scope))
+        if known_entries(value) and symbol.module.outline.may_change(symbol.name):
+            return Container("dict")  # what it holds then, and what no more, is not known
         return value
 
     def parameter(self, function: Function, name: str, module: Module) -> Value:

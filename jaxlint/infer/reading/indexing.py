@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.transforms.calling import may_change_given
+from jaxlint.infer.transforms.calling import may_change_given, piece_of
 from jaxlint.infer.transforms.transformed import TransformedFunctions, names_static
 from jaxlint.project.index import Key, ProjectIndex, TracedBy
 from jaxlint.project.modules import Module
@@ -15,7 +15,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import ALWAYS_DESCRIBED, DESCRIBED
 from jaxlint.pytrees.updating import see_updates
 from jaxlint.symbols.outline import Applying, Assignment, Class, Function
-from jaxlint.syntax.expressions import Call, dotted
+from jaxlint.syntax.expressions import Call, Name, dotted
 
 
 class Indexer:
@@ -64,6 +64,8 @@ class Indexer:
         for function in functions:
             if updating.may_copy_parameter(function, module, self._model.class_of_symbol):
                 self._add_updating(function)
+            if self._makes_of_keywords(function, module):
+                project_index.handing_names.add(function.name)
             if function.acts and may_change_given(function, module.outline):
                 project_index.changing_function_names.add(function.name)
         project_index.cycles += self._model.cycles
@@ -98,6 +100,22 @@ class Indexer:
         self.project_index.updating_method_names.add(function.name)
         if self._model.updating_methods.changes(function) is not None:
             self.project_index.handing_names.add(function.name)
+
+    def _makes_of_keywords(self, function: Function, module: Module) -> bool:
+        """Whether a function, or a class method, may return a new instance to which it hands its `**keywords` on."""
+        rest, scope, returned = function.rest, function.inner_scope, function.return_values
+        if rest is None:
+            return False
+        for value in returned:
+            if isinstance(value, Call) and any(a.star == "**" and dotted(a.value) == rest for a in value.args):
+                symbol = self._model.resolver.resolve(value.func, module, scope)
+                return isinstance(symbol, ClassSymbol) or dotted(value.func) == function.self_name
+        if not any(isinstance(value, Name) for value in returned):
+            return False
+        called = piece_of(function, module.outline).calls
+        known = sorted(called & module.outline.module_scope.bindings.keys())
+        symbols = (self._model.resolver.follow(self._model.resolver.resolve_name(name, module)) for name in known)
+        return function.self_name in called or any(isinstance(symbol, ClassSymbol) for symbol in symbols)
 
     def _is_described(self, name: str, module: Module) -> bool:
         """Whether what is imported is of a package of which we describe classes."""

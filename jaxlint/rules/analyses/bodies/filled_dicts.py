@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import Place
+from jaxlint.infer.evaluating.events import KeywordValue, Place
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -18,7 +18,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     Unary,
 )
-from jaxlint.syntax.names_read import reads
+from jaxlint.syntax.names_read import names_captured, reads
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -56,6 +56,29 @@ def filled_keywords(call: Call, place: Place, evaluator: Evaluator) -> Iterator[
     for arg in starred:
         if isinstance(arg.value, Name) and arg.value.id not in parameters:
             yield from ((key, arg.at) for key in sorted(_filled_keys(arg.value.id, call, body) - passed))
+
+
+def certain_keywords(
+    keywords: Sequence[KeywordValue], call: Call, place: Place, evaluator: Evaluator
+) -> list[KeywordValue]:
+    """Those of the keywords that a call passes, but for what a dict may not hold any more that others may change."""
+    starred = [argument for argument in call.args if argument.star == "**"]
+    doubtful = [argument.at for argument in starred if _is_changed_elsewhere(argument.value, place, evaluator)]
+    return [keyword for keyword in keywords if not any(keyword.at is at for at in doubtful)]
+
+
+def _is_changed_elsewhere(expr: Expr, place: Place, evaluator: Evaluator) -> bool:
+    """Whether another function may change a dict that one fills: `self.fields.pop("x")`, or one inside of it."""
+    outline = place.module.outline
+    match expr:
+        case Attribute(attr=attr):
+            return outline.changes_in_place(attr)
+        case Name(id=name) if place.function is not None:
+            body = evaluator.calls.body_of(FunctionSymbol(place.module, place.function)) or ()
+            return name in names_captured(body)
+        case Name(id=name):
+            return any(name in unit.mutations for unit in outline.units if unit.kind == "definition")
+    return False
 
 
 def _filled_keys(name: str, call: Call, body: Body) -> frozenset[str]:
