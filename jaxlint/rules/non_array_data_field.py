@@ -97,7 +97,8 @@ class NonArrayDataField(ClassRule, EventRule):
     ## Fix safety
 
     The fix marks the field static, where the framework has a marker: that is unsafe. There is none where branches of
-    `cond` or `switch` return instances, which have to agree in what is static.
+    `cond` or `switch` return instances, which have to agree in what is static. A function in a leaf of equinox stays
+    where it is: the transformation becomes equinox's, such as `eqx.filter_jit`, if it is given no options.
 
     ## When not to use it
 
@@ -131,8 +132,8 @@ class NonArrayDataField(ClassRule, EventRule):
         for field, what in self._refused_fields(cls, evaluator):
             traced = evaluator.traced.of(cls) if field.owner == cls.symbol else None
             if traced is not None:
-                fix = _marking(field, cls, cls.module, traced, evaluator)
-                problem = _problem(field.at, cls, field, what, _consequence(traced), fix)
+                fix = _marking(field, cls, what, cls.module, traced, evaluator)
+                problem = _problem(field.at, cls, field, what, traced, fix)
                 yield _as_sure(problem, field, what, cls, evaluator)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
@@ -150,8 +151,8 @@ class NonArrayDataField(ClassRule, EventRule):
             for field, what in self._refused_fields(cls, evaluator):
                 place = _place_of(field, event, evaluator)
                 if place is not None:
-                    fix = _marking(field, cls, event.place.module, traced, evaluator)
-                    problem = _problem(place, cls, field, what, _consequence(traced), fix)
+                    fix = _marking(field, cls, what, event.place.module, traced, evaluator)
+                    problem = _problem(place, cls, field, what, traced, fix)
                     yield _as_sure(problem, field, what, cls, evaluator)
 
     def _stacked_fields(self, event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
@@ -164,7 +165,7 @@ class NonArrayDataField(ClassRule, EventRule):
             for field, what in self._refused_fields(cls, evaluator):
                 at = field.at if field.owner.module is module else event.at
                 fix = make_static(field, cls, module, evaluator.model)
-                problem = _problem(at, cls, field, what, _consequence(stacking), fix)
+                problem = _problem(at, cls, field, what, stacking, fix)
                 yield _as_sure(problem, field, what, cls, evaluator)
 
     def _refused_fields(self, cls: PytreeClass, evaluator: Evaluator) -> list[tuple[Field, str]]:
@@ -226,8 +227,8 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
             continue
         here = field.owner.module is event.place.module
         what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else FUNCTION
-        fix = _marking(field, cls, event.place.module, traced, evaluator)
-        problem = _problem(field.at if here else argument.at, cls, field, what, _consequence(traced), fix)
+        fix = _marking(field, cls, what, event.place.module, traced, evaluator)
+        problem = _problem(field.at if here else argument.at, cls, field, what, traced, fix)
         yield replace(problem, confidence=_confidence(event, evaluator))
 
 
@@ -253,8 +254,8 @@ def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
         if isinstance(plain(argument.value), Choice) and _is_passed_on(exprs.get(id(argument.at)), event):
             continue  # perhaps everybody passes None
         here = field.owner.module is event.place.module
-        fix = _marking(field, cls, event.place.module, traced, evaluator)
-        problem = _problem(field.at if here else argument.at, cls, field, "a str", _consequence(traced), fix)
+        fix = _marking(field, cls, "a str", event.place.module, traced, evaluator)
+        problem = _problem(field.at if here else argument.at, cls, field, "a str", traced, fix)
         yield replace(problem, confidence=_confidence(event, evaluator))
 
 
@@ -418,25 +419,43 @@ def _consequence(traced: TracedBy) -> str:
     return f"`{traced.transform}` refuses it{when} (TypeError)"
 
 
+def _is_filtered(cls: PytreeClass, what: str, traced: TracedBy) -> bool:
+    """Whether the framework has a transformation of its own that holds the functions in such a leaf static."""
+    from jaxlint.rules.analyses.fixes.filtering import has_filtering
+
+    return cls.framework.filters and what.rstrip("s").endswith(FUNCTION.partition(" ")[2]) and has_filtering(traced)
+
+
 @proposing
-def _marking(field: Field, cls: PytreeClass, module: Module, traced: TracedBy, evaluator: Evaluator) -> Proposal | None:
-    """The fix that marks the field static; what branches return may differ in it, and then none of both will do."""
+def _marking(
+    field: Field, cls: PytreeClass, what: str, module: Module, traced: TracedBy, evaluator: Evaluator
+) -> Proposal | None:
+    """The fix that marks the field static, or lets the framework filter the functions out, as it does by default.
+
+    What branches return may differ in it, and then none of both will do.
+    """
+    from jaxlint.rules.analyses.fixes.filtering import of_function
     from jaxlint.rules.analyses.fixes.roles import make_static
 
+    if _is_filtered(cls, what, traced):
+        return of_function(traced, module, evaluator)
     if traced.transform.rpartition(".")[2] in ("cond", "switch"):
         return None
     return make_static(field, cls, module, evaluator.model)
 
 
-def _problem(at: object, cls: PytreeClass, field: Field, what: str, consequence: str, fix: Proposal | None) -> Problem:
+def _problem(at: object, cls: PytreeClass, field: Field, what: str, traced: TracedBy, fix: Proposal | None) -> Problem:
+    from jaxlint.rules.analyses.fixes.filtering import filtering
     from jaxlint.rules.analyses.fixes.roles import marking_help
 
     way_out = marking_help(field, cls) or "keep it outside of the instance"
-    if what.endswith(_ORDINARY):
+    if _is_filtered(cls, what, traced):
+        way_out = f"{filtering(traced.transform)}, which holds functions static"
+    elif what.endswith(_ORDINARY):
         way_out, fix = f"register it with `jax.tree_util`, or {way_out}", None
     return Problem(
         at=at,
-        message=f"field `{field.name}` of `{cls.name}` is a leaf and holds {what}: {consequence}; {way_out}",
+        message=f"field `{field.name}` of `{cls.name}` is a leaf and holds {what}: {_consequence(traced)}; {way_out}",
         reason="the leaves of what goes into a transformation must be arrays or numbers",
         help=way_out,
         subject=f"{field.owner.full_name}.{field.name}",

@@ -12,6 +12,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.libraries.transforms import OF_EQUINOX
+from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.syntax.expressions import Expr
 
@@ -39,6 +40,22 @@ def filtering(name: str) -> str:
     """The way out of a transformation that takes arrays only."""
     own = OF_EQUINOX.get(name)
     return "pass its arrays alone, by `eqx.partition`" if own is None else f"use `eqx.{own.partition('.')[2]}`"
+
+
+def has_filtering(traced: TracedBy) -> bool:
+    """Whether equinox has what does the same as what takes instances apart."""
+    return traced.transform in OF_EQUINOX
+
+
+@proposing
+def of_function(traced: TracedBy, module: Module, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the transformation of equinox, where the module applies that of jax to one function of that name."""
+    functions = [f for f in module.outline.functions.values() if f.name == traced.function]
+    applied = evaluator.calls.transformed.of(functions[0], module) if len(functions) == 1 else ()
+    taken = [one for one in applied if one.transform.name == traced.transform]
+    if len(taken) != 1 or taken[0].bound or taken[0].given or taken[0].options:
+        return None
+    return using(traced.transform, taken[0].at, module, evaluator)
 
 
 @proposing
