@@ -140,6 +140,11 @@ class ListProblems(msgspec.Struct, frozen=True):
     #: Dropped fields that the constructor cannot do without.
     dropped_required: tuple[str, ...] = ()
 
+    @property
+    def are_refused(self) -> bool:
+        """Whether the class cannot be registered, in any version."""
+        return bool(self.absent_list or self.missing or self.unexpected)
+
 
 def list_problems(cls: PytreeClass) -> ListProblems | None:
     """How the lists of fields do not fit the class; None if there are none, or if that cannot be determined."""

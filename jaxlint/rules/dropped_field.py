@@ -13,6 +13,7 @@ from jaxlint.infer.transforms.applied import abstracting, rebuilt_parameters
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.registration import list_problems
 from jaxlint.rules.analyses.changes.returning import returned_variables
 from jaxlint.rules.analyses.fixes.roles import keep_dropped
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
@@ -177,6 +178,9 @@ def _dropped(
     field = cls.field(name)
     if field is None or field.role is not Role.DROPPED:
         return
+    problems = list_problems(cls)
+    if problems is not None and problems.are_refused:
+        return  # JAX104 says that the class cannot be registered
     compiled = any(place.applied(function) for function in place.functions)
     if not (compiled or is_seen_to_cross(cls, evaluator)):
         # what a class that is registered for nothing else hands on: a cache that it fills for itself is none of that

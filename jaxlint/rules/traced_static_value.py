@@ -13,6 +13,7 @@ from jaxlint.infer.evaluating.events import CodeRead, Construct, KeywordValue, R
 from jaxlint.infer.known.values import Array, Scalar, Value, options, plain
 from jaxlint.infer.transforms.applied import abstracting, tracing_arrays
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
+from jaxlint.libraries.transforms import LOOPS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
@@ -162,7 +163,7 @@ class TracedStaticValue(BodyRule):
                     break
         for one in found:
             fix = make_leaf(one.field, one.cls, code.place.module, evaluator.model)
-            yield _problem(one.value.at, one.cls, one.field, where, fix)
+            yield _problem(one.value.at, one.cls, one.field, where, _compares(code), fix)
 
 
 class _Static(msgspec.Struct, frozen=True):
@@ -329,14 +330,24 @@ def _depending(names: frozenset[str], body: Body) -> frozenset[str]:
     return frozenset(found)
 
 
-def _problem(at: object, cls: PytreeClass, field: Field, where: str, fix: Proposal | None) -> Problem:
+def _compares(code: CodeRead) -> bool:
+    """Whether what runs a body compares the structure of what it returns with another one."""
+    transforms = (one.transform for one in code.applied)
+    return any(one.is_of_jax and one.name.rpartition(".")[2] in LOOPS for one in transforms)
+
+
+def _problem(
+    at: object, cls: PytreeClass, field: Field, where: str, is_compared: bool, fix: Proposal | None
+) -> Problem:
     way_out = f"make `{field.name}` a data field"
+    fails = "where it is used (UnexpectedTracerError)"
+    if is_compared:
+        fails = "as soon as the structures are compared, or where it is used"
     return Problem(
         at=at,
         message=(
             f"static field `{field.name}` of `{cls.name}` is given a traced value in {where},"
-            " and the instance is returned: it holds a tracer, which fails where it is used"
-            f" (UnexpectedTracerError); {way_out}"
+            f" and the instance is returned: it holds a tracer, which fails {fails}; {way_out}"
         ),
         reason="a static field is part of the structure, which a transformation hands to the caller as it is",
         help=way_out,

@@ -328,9 +328,9 @@ def _is_compiled(event: Event) -> bool:
 
 
 def _is_carried(event: Event) -> bool:
-    """Whether a loop of jax that has a carry calls the function around the update at each of its turns."""
-    around = event.place.functions[:1]
-    return any(applied.transform.name in CARRIED for function in around for applied in event.place.applied(function))
+    """Whether a loop of jax that has a carry calls a function around the update at each of its turns."""
+    around, applied = event.place.functions, event.place.applied
+    return any(one.transform.name in CARRIED for function in around for one in applied(function))
 
 
 def _meets_jax(event: Event, cls: PytreeClass, evaluator: Evaluator) -> bool:
