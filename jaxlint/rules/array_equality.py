@@ -18,11 +18,12 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import NONE, Array, Container, Instance, UnknownValue, options, plain
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import External, FunctionSymbol, Resolver
+from jaxlint.project.resolution import External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.hashing import unhashable_instance
+from jaxlint.rules.analyses.instances.built_alike import same_in_both, single_in_one
 from jaxlint.rules.analyses.instances.given_literals import is_given_no_array
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances, may_be_instance
 from jaxlint.rules.analyses.instances.same_objects import given_in, may_give_back, may_share, unchanged_fields
@@ -253,9 +254,14 @@ def _compared(
         if may_give_back(right, left, one.cls, code):
             return None
         gives_last = op == "==" and id(at) not in _tested_in(code)
-        return _unequal(at, one, f"`{op}`", evaluator, gives_last, unchanged_fields(left, right, one.cls, given))
+        kept = unchanged_fields(left, right, one.cls, given) | same_in_both(left, right, one.cls, code)
+        single = single_in_one(left, right, one.cls, code)
+        return _unequal(at, one, f"`{op}`", evaluator, gives_last, kept, single)
     if op in ("in", "not in"):
         held = plain(instances.value(right))
+        symbol = evaluator.model.resolver.resolve(right, code.place.module, code.scope)
+        if isinstance(held, UnknownValue) and isinstance(symbol, ValueSymbol):
+            held = plain(evaluator.of_symbol(symbol))
         if isinstance(held, Container) and held.kind in _HASHING:
             one = instances.instance(left)
             return None if one is None else _unhashable(at.at, one, f"looked for in a {held.kind}", evaluator)
@@ -298,16 +304,18 @@ def _unequal(
     evaluator: Evaluator,
     gives_last: bool = False,
     kept: Set[str] = frozenset(),
+    single: Set[str] = frozenset(),
 ) -> Problem | None:
     """The problem of a comparison, if all fields are compared and one holds arrays.
 
     `gives_last`: nobody asks for the truth value of what comparing the last field may give. `kept`: fields in which
-    both hold the same object, which tuples find to be equal without a look at it.
+    both hold the same object, which tuples find to be equal without a look at it; `single`: those of one element.
     """
     family = evaluator.model.family(instance.cls, exact=instance.exact)
     if not all(map(_compares_fields, family)):
         return None
-    field = _array_field(instance.cls, evaluator, kept if compares_as_tuples(instance.cls, evaluator) else frozenset())
+    alike = kept if compares_as_tuples(instance.cls, evaluator) else frozenset()
+    field = _array_field(instance.cls, evaluator, alike | single)
     if field is None:
         return None
     gives_last = gives_last and field is last_compared(instance.cls)

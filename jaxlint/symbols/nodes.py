@@ -263,6 +263,11 @@ def _is_type_checking(test: ast.expr) -> bool:
 _PLAIN_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "__class__", "__name__"})
 #: What items are stored under, mostly: numbers and strings.
 _INDICES = frozenset("i j k l m n t u v x y z idx index indices key keys name names step mask slot row col pos".split())
+#: Functions and methods of Python whose results are compared all over.
+_OF_BUILTINS = frozenset(
+    """abs bool dict float frozenset get getattr hash id int isinstance keys len list lower max min repr round set
+    sorted str sum tuple type upper""".split()
+)
 _EQUALITY = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
 #: The modules whose functions return arrays, as they are mostly called, and methods of arrays.
 _ARRAY_MODULES = frozenset({"jnp", "np", "jax", "lax", "numpy", "random", "nn"})
@@ -306,12 +311,19 @@ def _is_key(node: ast.expr) -> bool:
 
 def compares_objects(node: ast.Compare) -> bool:
     """Whether two things that have names are compared, or one is looked for in the other."""
-    return (
-        len(node.ops) == 1
-        and isinstance(node.ops[0], _EQUALITY)
-        and _is_object(_container(node.left))
-        and (_is_object(_container(node.comparators[0])) or isinstance(node.comparators[0], (ast.List, ast.Tuple)))
-    )
+    if len(node.ops) != 1 or not isinstance(node.ops[0], _EQUALITY) or not _may_be_object(node.left):
+        return False
+    other = node.comparators[0]
+    if isinstance(node.ops[0], (ast.In, ast.NotIn)) and isinstance(other, ast.Name):
+        return True
+    return _may_be_object(other) or isinstance(other, (ast.List, ast.Tuple))
+
+
+def _may_be_object(node: ast.expr) -> bool:
+    """Whether what is compared has a name, is an item of such a thing, or is made by a function of the user's."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, (ast.Name, ast.Attribute)) and last_name(node.func) not in _OF_BUILTINS
+    return _is_object(_container(node))
 
 
 def _container(node: ast.expr) -> ast.expr:
