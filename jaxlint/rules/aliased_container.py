@@ -11,6 +11,7 @@ from jaxlint.cst.changes import EditCall, Proposal
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.bodies.slots import ANY_ITEM, GIVING, Slot, changed_by, may_be, slot_of
+from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, MutateField, Replace
 from jaxlint.infer.known.values import Array, Container, Value, plain
@@ -18,6 +19,7 @@ from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
+from jaxlint.rules.analyses.changes.updates import fields_set
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.passed import Called, calls_of, calls_of_method
 from jaxlint.rules.analyses.instances.sharing import sharing_at
@@ -127,6 +129,12 @@ class AliasedContainer(BodyRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Code that changes something in place, and calls what may make a copy of a state."""
+        copying = candidate.given.model.project_index.updating_method_names
+        return bool(candidate.unit.mutations) and not candidate.unit.calls.isdisjoint(copying)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is changed in place in copies that the body makes."""
@@ -287,7 +295,12 @@ def _copy(
         cls = update.receiver.cls
         original = None if update.base is None else dotted(update.base)
         is_framework = update.function == cls.framework.replace_method and cls.has_framework_replace
-        if original is None or update.call.has_star or not (is_framework or update.function in REPLACE_FUNCTIONS):
+        if original is None or update.call.has_star:
+            return None
+        if update.by is not None and not update.beside:
+            changed = fields_set(update, (), evaluator)
+            return None if changed is None or _remakes(cls) else _Copy(original, changed, cls)
+        if not (is_framework or update.function in REPLACE_FUNCTIONS):
             return None
         given = frozenset(k.name for k in update.keywords)
         return None if _remakes(cls) else _Copy(original, given, cls, update.call.at)

@@ -200,7 +200,9 @@ def _own_copy(update: Update) -> Call | None:
     if not isinstance(copy, Call) or copy.has_star or last_name(copy.func) not in COPYING_NAMES:
         return None
     base = _copied(copy)
-    return copy if isinstance(base, Name) and any(base.id == p.name for p in function.parameters) else None
+    if not isinstance(base, Name) or any(name == base.id for name, _ in function.copies):
+        return None  # a copy of a copy
+    return copy if any(base.id == p.name for p in function.parameters) else None
 
 
 def _copied(copy: Call) -> Expr | None:
