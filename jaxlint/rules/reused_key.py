@@ -27,6 +27,7 @@ from jaxlint.rules.analyses.instances.keys_drawn import (
     drawn_again,
     drawn_by_helper,
     is_given_by_others,
+    taken_from,
 )
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
@@ -146,7 +147,8 @@ class ReusedKey(NodeRule):
         instances = LocalInstances.of(code, evaluator)
         for call in (*code.calls, *_inside(code)):
             helped = drawn_by_helper(call, code, instances, evaluator)
-            used: list[tuple[Expr, FunctionSymbol | None]] = [(key, None) for key in _used(call, code, evaluator)]
+            own_keys = (taken_from(key, call, code) for key in _used(call, code, evaluator))
+            used: list[tuple[Expr, FunctionSymbol | None]] = [(key, None) for key in own_keys]
             used += [(key, helped.function) for key in helped.keys] if helped is not None else []
             for key, helper in used:
                 held = _key_of(key, instances)
@@ -229,7 +231,8 @@ def _kept(key: Expr, code: CodeRead) -> list[Replace]:
         return []
     if not all(map(_is_seen_through, own)):
         return []  # a method of the class, which may do more
-    if any(k.name == attr for u in updates for k in u.keywords):
+    given = [(u, u.call.keyword(attr)) for u in updates if any(k.name == attr for k in u.keywords)]
+    if any(value is None or not same(taken_from(value, u.call, code), key) for u, value in given):
         return []
     if any(isinstance(e, AssignAttribute) and e.attr == attr for e in code.events):
         return []
@@ -293,10 +296,18 @@ def _comes_back(updates: Sequence[Replace | Construct], base: str | None, functi
         targets = [one.target for one in assigned.targets]
         if assigned.value in made:
             kept |= {one.value for one in targets[:1] if isinstance(one, cst.Name)}
-        elif base in set(names(targets)):
+        elif base in set(names(targets)) and not _unpacks_parameter(assigned, function):
             return False
     values = list(returned(body))
     return not kept.isdisjoint(names(values)) or any(part in made for v in values for part in own(v, cst.Call))
+
+
+def _unpacks_parameter(assigned: cst.Assign, function: FunctionNode) -> bool:
+    """Whether an assignment takes the items out of a parameter, which is bound nowhere else: `state, total = carry`."""
+    value, declared = assigned.value, function.code.function
+    if not isinstance(value, cst.Name) or declared is None or value.value in function.code.contents.bound:
+        return False
+    return declared.takes(value.value) and isinstance(assigned.targets[0].target, cst.Tuple)
 
 
 def _drawn_again(call: Call, cls: PytreeClass, drawn: Drawn) -> Problem:

@@ -23,13 +23,15 @@ def comes_round(
     That is the carry of a loop of jax, or what a loop of Python binds to the variable that it gives the function.
     """
     function = code.function
-    if function is None or state is None or not function.takes(state):
+    if function is None or state is None:
         return False
-    made = _Made(updates, state, code)
-    for applied in code.applied:
-        if applied.carried_parameter(function) == state:
-            if made.is_returned(function, 0 if applied.transform.name.endswith(".scan") else None):
+    made, (parameter, path) = _Made(updates, state, code), _given_as(state, code)
+    for applied in code.applied if function.takes(parameter) else ():
+        if applied.carried_parameter(function) == parameter:
+            if made.is_returned(function, *(0,) * applied.transform.name.endswith(".scan"), *path):
                 return True
+    if not function.takes(state):
+        return False
     home = code.place.module
     outer = code.place.functions[-2] if len(code.place.functions) > 1 else None
     for module in (home, *evaluator.model.importers(home)):
@@ -40,6 +42,18 @@ def comes_round(
     return False
 
 
+def _given_as(state: str, code: CodeRead) -> tuple[str, tuple[int, ...]]:
+    """The parameter that a state is, or out of which a body takes it, at which index: `state, total = carry`."""
+    bound = code.contents.bound
+    for statement in code.body:
+        match statement:
+            case Assign(targets=(Display(items=items, has_star=False),), value=Name(id=whole)) if whole not in bound:
+                index = next((n for n, item in enumerate(items) if dotted(item) == state), None)
+                if index is not None:
+                    return whole, (index,)
+    return state, ()
+
+
 class _Made:
     """The updates of a state, and the variables that are given them."""
 
@@ -48,15 +62,15 @@ class _Made:
         given = (s for s in code.statements if isinstance(s, Assign) and place_of(s.value.at) in self._places)
         self._names = {state, *(name for s in given for target in s.targets for name in target_names(target))}
 
-    def is_returned(self, function: Function, index: int | None) -> bool:
-        """Whether all that a function returns is one of them, or a tuple that has one at an index."""
+    def is_returned(self, function: Function, *path: int) -> bool:
+        """Whether all that a function returns is one of them, or a tuple that has one at an index, or in a tuple there."""
         values = function.return_values
-        return bool(values) and all(self._has(value, index) for value in values)
+        return bool(values) and all(self._has(value, path) for value in values)
 
-    def _has(self, value: Expr, index: int | None) -> bool:
-        if index is not None:
+    def _has(self, value: Expr, path: Sequence[int]) -> bool:
+        if path:
             items = value.items if isinstance(value, Display) else ()
-            return index < len(items) and self._has(items[index], None)
+            return path[0] < len(items) and self._has(items[path[0]], path[1:])
         return place_of(value.at) in self._places or dotted(value) in self._names
 
 
@@ -69,6 +83,6 @@ def _is_bound_by_call_alone(name: str, caller: Caller, made: _Made, function: Fu
         return False
     (target,) = binding[0].targets[:1]
     if not isinstance(target, Display):
-        return made.is_returned(function, None)
+        return made.is_returned(function)
     index = next((n for n, item in enumerate(target.items) if dotted(item) == name), None)
     return index is not None and made.is_returned(function, index)

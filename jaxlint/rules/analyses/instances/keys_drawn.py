@@ -12,6 +12,7 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, items_of, last_name
 from jaxlint.syntax.names_read import reads
 from jaxlint.syntax.statements import Assign, Body, all_parts, assigned_names, blocks, bound_names, own_parts
@@ -28,6 +29,21 @@ class Drawn(msgspec.Struct, frozen=True):
     function: FunctionSymbol
     #: Whether it returns the next key, alone or in a copy of the state, and the caller drops that.
     drops_next: bool = False
+
+
+def taken_from(key: Expr, call: Call, code: CodeRead) -> Expr:
+    """The attribute that a variable still holds where a call stands, which a body gave it first: `key = state.key`."""
+    if not isinstance(key, Name):
+        return key
+    row = place_of(call.at).row
+    bound = [s for s in code.statements if key.id in bound_names(s)]
+    first = bound[0] if bound else None
+    if not isinstance(first, Assign) or not isinstance(first.value, Attribute) or len(first.targets) != 1:
+        return key
+    names = {key.id, (dotted(first.value.value) or "").partition(".")[0]}
+    between = [s for s in code.statements if first.at.end_lineno < s.at.lineno and s.at.end_lineno < row]
+    is_straight = first.at.end_lineno < row and all(any(s is one for one in code.body) for s in bound)
+    return first.value if is_straight and all(names.isdisjoint(bound_names(s)) for s in between) else key
 
 
 def drawn_by_helper(call: Call, code: CodeRead, instances: LocalInstances, evaluator: Evaluator) -> Drawn | None:
