@@ -63,7 +63,7 @@ class _Made:
         self._names = {state, *(name for s in given for target in s.targets for name in target_names(target))}
 
     def is_returned(self, function: Function, *path: int) -> bool:
-        """Whether all that a function returns is one of them, or a tuple that has one at an index, or in a tuple there."""
+        """Whether all that a function returns is one of them, or a tuple that has one where a path leads to."""
         values = function.return_values
         return bool(values) and all(self._has(value, path) for value in values)
 
