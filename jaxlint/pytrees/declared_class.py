@@ -124,16 +124,17 @@ class DeclaredClass:
     def _read_hook(self) -> None:
         """Note how the `__init_subclass__` of a base class registers the class."""
         hook = "__init_subclass__"
-        base = next((c for c in ancestors_of(self.parents) if hook in c.symbol.declaration.methods), None)
-        if base is None or self.unknown_base or self.keywords:
-            return
+        bases = [c for c in ancestors_of(self.parents) if hook in c.symbol.declaration.methods]
+        if len(bases) != 1 or self.unknown_base or "metaclass" in self.keywords:
+            return  # one hook calls the next, or does not
+        base = bases[0]
         function = base.module.outline.functions[base.symbol.declaration.methods[hook][-1]]
         if function.decorators:
             return
-        callee = registers_subclass(self.model.interpreter, FunctionSymbol(base.module, function), self._decorated())
-        if callee is not None:
-            at = self.declaration.name_at
-            self._apply(callee, Registration(PLAIN_CLASS, at, f"{base.name}.{hook}"))
+        symbol, seen, title = FunctionSymbol(base.module, function), self._decorated(), f"{base.name}.{hook}"
+        made = registers_subclass(self.model.interpreter, symbol, self.keywords, self.module, seen, title)
+        if made is not None:
+            self._apply_made(made, seen, Registration(PLAIN_CLASS, self.declaration.name_at, title))
 
     def _read_decorators(self) -> None:
         for decorator in reversed(self.declaration.decorators):

@@ -146,11 +146,13 @@ class BodyReader:
     def _declaring(self, call: Call, module: Module, scope: str) -> Callee | None:
         """What a call calls in the end: a helper of the project that does more than to pass on what it gets is run."""
         callee = self.callees.of_call(call, module, scope)
-        if callee is not None and callee.name in self.functions and callee.complete:
+        helper = self.resolver.resolve(call.func, module, scope)
+        does_more = isinstance(helper, FunctionSymbol) and helper.declaration.acts
+        if callee is not None and callee.name in self.functions and callee.complete and not does_more:
             metadata = callee.keyword("metadata")
             if metadata is None or _is_literal(metadata.expr):
                 return callee
-        if not isinstance(self.resolver.resolve(call.func, module, scope), FunctionSymbol):
+        if not isinstance(helper, FunctionSymbol):
             return callee
         return declared_by(self.run, call, module, scope) or callee
 

@@ -71,6 +71,10 @@ class Attributes(msgspec.Struct, frozen=True, eq=False):
     cls: TheClass
 
 
+class Annotations(dict[str, Any]):
+    """`cls.__annotations__`: what is put there becomes a field."""
+
+
 class AnInstance(msgspec.Struct, frozen=True, eq=False):
     """An instance of the class; `is_made` if it was made by calling the class."""
 

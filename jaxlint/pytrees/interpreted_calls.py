@@ -11,6 +11,7 @@ from jaxlint.pytrees.interpreted import (
     ADeclaration,
     AField,
     AnInstance,
+    Annotations,
     Application,
     Attributes,
     Closure,
@@ -289,7 +290,7 @@ def _class_attribute(cls: TheClass, name: str) -> Value:
     if name == "__dataclass_fields__" and cls.is_dataclass:
         return {field.name: field for field in cls.fields}
     if name == "__annotations__":
-        return {field.name: UNKNOWN for field in cls.fields}
+        return Annotations({field.name: UNKNOWN for field in cls.fields})
     return UNKNOWN
 
 
@@ -328,7 +329,7 @@ def item(run: Run, held: Value, index: Value) -> Value:
 def store_item(held: Value, index: Value, value: Value) -> None:
     """`held[index] = value`. Raises `Undecided` where that changes what is known."""
     if isinstance(held, dict):
-        if not isinstance(index, (str, int, bool, type(None))):
+        if isinstance(held, Annotations) or not isinstance(index, (str, int, bool, type(None))):
             raise Undecided
         held[index] = value
     elif isinstance(held, list):
@@ -344,6 +345,8 @@ def call_method(run: Run, method: Method, given: list[Value], keywords: dict[str
         if _contains(held, given[0]) is not False:
             return item(run, held, given[0])
         return given[1] if len(given) > 1 else None
+    if isinstance(held, Annotations) and name in ("pop", "setdefault", "update"):
+        raise Undecided
     if isinstance(held, (list, dict, set, str)) and name in _METHODS:
         made = getattr(held, name, None)
         if made is not None:

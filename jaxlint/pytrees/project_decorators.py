@@ -121,17 +121,25 @@ def decorate_by_call(run: Interpreter, call: Call, module: Module, cls: TheClass
     return _Reader(run, call, f"{dotted(call.func)}({cls.name})", module, "", cls).made()
 
 
-def registers_subclass(run: Interpreter, hook: FunctionSymbol, cls: TheClass) -> Callee | None:
-    """The decorator for classes with a `tree_flatten` that an `__init_subclass__` certainly applies, and no more."""
+def registers_subclass(
+    run: Interpreter, hook: FunctionSymbol, keywords: Mapping[str, Expr], module: Module, cls: TheClass, title: str
+) -> Made | None:
+    """What an `__init_subclass__` does to a class with some keywords; None if that cannot be determined."""
     run.start()
+    at = hook.declaration.at
     try:
-        run.call(run.closure_of(hook), [cls], {})
+        given = {name: run.value(value, {}, module, "") for name, value in keywords.items()}
+        run.call(run.closure_of(hook), [cls], given)
     except (Undecided, RecursionError):
         return None
-    if len(cls.applied) != 1 or cls.escaped or cls.attributes or cls.applied[0].name not in BY_METHODS:
+    if cls.escaped:
         return None
-    at = hook.declaration.at
-    return Callee(cls.applied[0].name, (Placed(Name(at, cls.name), hook.module, ""),), ())
+    applied = cls.applied[0] if len(cls.applied) == 1 else None
+    if applied is not None and not cls.attributes and applied.name in BY_METHODS:
+        callee = Callee(applied.name, (Placed(Name(at, cls.name), hook.module, ""),), ())
+        return Made(((callee, None),), True)
+    made = _Reader(run, Name(at, title), title, hook.module, "", cls).made()
+    return made if made.is_known and made.applied else None
 
 
 def _arguments(run: Interpreter, call: Call, module: Module) -> tuple[list[Value], dict[str, Value]]:
