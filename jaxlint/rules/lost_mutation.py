@@ -178,7 +178,7 @@ class LostMutation(BodyRule):
                     found.append((mutation, _kept_at(slot, mutation, evaluator)))
             elif mutation.owner is not None and mutation.of_attribute and mutation.slot.root not in code.contents.bound:
                 if not (_is_returned_by_method(mutation, code, evaluator) or _is_kept_once(mutation, code, evaluator)):
-                    yield from _while_tracing(mutation, mutation.owner, code, function)
+                    yield from _while_tracing(mutation, mutation.owner, code, function, evaluator)
         lost = list(_unused(found, code, evaluator))
         shown = {id(mutation.at) for mutation, _ in lost}
         lost += [one for one in found if id(one[0].at) not in shown and _is_looked_for(*one, function, code, evaluator)]
@@ -365,7 +365,9 @@ def _left_behind(at: object, name: str, why: str, function: Function, code: Code
     )
 
 
-def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, function: Function) -> Iterator[Problem]:
+def _while_tracing(
+    mutation: Mutation, cls: PytreeClass, code: CodeRead, function: Function, evaluator: Evaluator
+) -> Iterator[Problem]:
     """The problem of a static or closed-over object, which is changed whenever the function is traced."""
     root, attr = mutation.slot.root, mutation.slot.path[-1]
     method = code.place.method
@@ -380,7 +382,7 @@ def _while_tracing(mutation: Mutation, cls: PytreeClass, code: CodeRead, functio
         return  # something that is the same whenever it is set
     if any(word in attr for word in _ABOUT_TRACING) or is_cache(mutation.slot, code.body):
         return
-    if method is not None and on_self and not mutation.purpose.updates and is_own_alone(attr, method, cls):
+    if method is not None and on_self and not mutation.purpose.updates and is_own_alone(attr, method, cls, evaluator):
         return  # a variable of this method and of those that it calls
     if method is not None and on_self and not mutation.purpose.updates and _is_assigned_behind(attr, function, method):
         return  # a variable of the functions inside, while they are traced

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from jaxlint.infer.choosing.given import is_plain
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -54,8 +53,6 @@ _COMPOSING = frozenset(
 )
 #: Calls that throw compiled programs away.
 FORGETTING = frozenset({"clear_cache", "_clear_cache", "clear_caches", "clear_backends"})
-#: A string in which nothing is read, unlike one that formats.
-_LITERAL = re.compile(r"""(?<!\w)(?:"[^"\\]*"|'[^'\\]*')""")
 #: Calls that put an array elsewhere: on another device, or into another library.
 _MOVING = frozenset({"device_put", "asarray", "ascontiguousarray"})
 
@@ -312,20 +309,29 @@ def _gives_back(value: Expr | None, attr: str, inside: Mapping[str, Function]) -
     return returned is not None and dotted(returned) == f"{function.self_name}.{attr}"
 
 
-def is_own_alone(attr: str, method: Function, cls: PytreeClass) -> bool:
+def is_own_alone(attr: str, method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a method and what it runs assign an attribute and read it, and nothing else in their modules does."""
     inside = run_by(method, cls).values()
     if cls.method(attr) is not None or all(attr not in function.self_reads for function in inside):
         return False
-    used = re.compile(rf"\.{attr}\b")
-    for module in {ancestor.module.path: ancestor.module for ancestor in cls.mro}.values():
-        rows = [f.body_rows for f in inside]
-        for row, line in enumerate(module.source.text.split("\n"), 1):
-            if used.search(_LITERAL.sub("", line).partition("#")[0]) and not any(
-                first <= row <= last for first, last in rows
-            ):
-                return False
-    return True
+    modules = {ancestor.module.path: ancestor.module for ancestor in cls.mro}
+    return not any(_uses(attr, module, inside, evaluator) for module in modules.values())
+
+
+def _uses(attr: str, module: Module, inside: Collection[Function], evaluator: Evaluator) -> bool:
+    """Whether a module uses an attribute of that name of anything, outside of some functions."""
+    own = [function.body_rows for function in inside]
+    others = [
+        function
+        for function in module.outline.functions.values()
+        if not any(function is one for one in inside)
+        and not any(first <= function.at.row <= last for first, last in own)
+    ]
+    if any(attr in one.self_reads or any(a.attr == attr for a in one.self_assignments) for one in others):
+        return True
+    bodies = [evaluator.calls.body_of(FunctionSymbol(module, one)) or () for one in others]
+    every = (part for body in (evaluator.calls.top_level(module), *bodies) for part in all_parts(body))
+    return any(isinstance(part, Attribute) and part.attr == attr for part in every)
 
 
 def forgets(cls: PytreeClass) -> bool:
