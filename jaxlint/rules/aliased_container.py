@@ -104,7 +104,8 @@ class AliasedContainer(BodyRule):
 
     ## Frameworks
 
-    All: `.replace`, `_replace`, `dataclasses.replace`, `jdc.replace` and `copy.copy`. `jdc.copy_and_mutate` and
+    All: `.replace`, `_replace`, `dataclasses.replace`, `jdc.replace` and `copy.copy`, also in a function or method of
+    your own that only returns such a copy. `jdc.copy_and_mutate` and
     `eqx.tree_at` make new lists and dicts, but not new numpy arrays.
 
     ## Fix safety

@@ -127,8 +127,9 @@ class ArrayEquality(BodyRule):
     ## When not to use it
 
     An instance is equal to itself without a look at its fields, and is found in `[instance]` likewise:
-    `new.time == old.time` is not reported where `new` is made of `old`. Nor is what is annotated as an array of one
-    element. In tests, `chex.assert_trees_all_equal` tells where two trees differ.
+    `new.time == old.time` is not reported where `new` is made of `old`, nor are instances that are made of the same
+    objects (`Stat(*stat) == stat`). Nor is what is annotated as an array of one element, or made with one.
+    In tests, `chex.assert_trees_all_equal` tells where two trees differ.
 
     ## References
 

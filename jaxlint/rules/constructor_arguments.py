@@ -50,7 +50,8 @@ class ConstructorArguments(ClassRule, EventRule, BodyRule):
     is given twice, or, for chex dataclasses, with positional arguments.
 
     It looks at `super().__init__(...)` as well, at calls of class methods of a base that make `cls(...)` without what
-    this subclass needs, and at copies by `replace` that leave out an `InitVar` without default.
+    this subclass needs, at those of functions and class methods that hand their `**keywords` on to a constructor, and
+    at copies by `replace` that leave out an `InitVar` without default.
 
     ## Why is this bad?
 

@@ -127,6 +127,8 @@ class DiscardedUpdate(EventRule, BodyRule):
       instance of their own class, made from the values of `self`;
     * functions of your own, compiled or not, that only return a copy of a pytree that they are given, alone or in
       a tuple;
+    * functions and methods of your own that certainly do nothing but compute another state of one that they are given,
+      with loops, branches, `jax.tree.map` and others of that kind, if the code reads the original afterwards;
     * what a compiled function or method changes and returns, also where the class is mutable.
 
     If the type of an instance is unknown, `.replace(field=…)` is reported with medium confidence: the keywords must be
@@ -150,6 +152,7 @@ class DiscardedUpdate(EventRule, BodyRule):
     * a test that sees that an update works or that the original stays (`assert before.x is state.x`), a benchmark, and
       a call that only compiles a function, unless something else is made of the original afterwards (or a loop does it
       and the original is returned);
+    * what is all that runs in a `with` statement of your own, such as a timer, or in a list comprehension that counts;
     * a method of your own that does more, such as to raise an error, unless the copy is made with an argument;
     * `jax.tree.map` of several trees in a `try` statement, which fails where they differ, or of a function that makes
       one number of two leaves.
