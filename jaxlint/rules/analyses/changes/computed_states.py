@@ -15,7 +15,7 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.changes.only_run import is_measured_in
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
-from jaxlint.rules.analyses.instances.methods import is_overridden
+from jaxlint.rules.analyses.instances.methods import MAKING, is_overridden
 from jaxlint.rules.analyses.instances.passed import given_by
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -47,6 +47,8 @@ def computed_by(call: Call, code: CodeRead, evaluator: Evaluator) -> Replace | N
     """
     if any(isinstance(event, Discard) and event.update.call is call for event in code.events):
         return None
+    if code.function is not None and code.function.name in MAKING:
+        return None  # what is being made is not put in another's place
     instances = LocalInstances.of(code, evaluator)
     symbol = _called(call.func, code, instances, evaluator)
     if symbol is None or is_stub(symbol.module):
