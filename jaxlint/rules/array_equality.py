@@ -255,7 +255,7 @@ def _compared(
         if may_give_back(right, left, one.cls, code):
             return None
         gives_last = op == "==" and id(at) not in _tested_in(code)
-        kept = unchanged_fields(left, right, one.cls, given) | same_in_both(left, right, one.cls, code)
+        kept = unchanged_fields(left, right, one.cls, given) | same_in_both(left, right, one.cls, given)
         single = single_in_one(left, right, one.cls, code)
         return _unequal(at, one, f"`{op}`", evaluator, gives_last, kept, single)
     if op in ("in", "not in"):

@@ -5,7 +5,7 @@ Each has an error code of its own below `jaxlint`. They are reported while the r
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 
 from mypy import nodes
 from mypy.checker import TypeChecker
@@ -23,7 +23,7 @@ from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules import rule_named
 from jaxlint.rules.base import Problem
-from jaxlint.syntax.expressions import dotted
+from jaxlint.syntax.expressions import Expr, dotted
 from jaxlint_mypy import codes
 from jaxlint_mypy.codes import code_of
 from jaxlint_mypy.events import EventFeeder
@@ -148,6 +148,7 @@ class TypesOnly:
 
     def _kept(self, ctx: MethodContext, cls: PytreeClass) -> Set[str]:
         """The fields that are equal without a look at what they hold (as `jaxlint check` asks)."""
+        from jaxlint.rules.analyses.instances.built_alike import same_in_both
         from jaxlint.rules.analyses.instances.same_objects import unchanged_fields
         from jaxlint.rules.array_equality import compares_as_tuples
 
@@ -155,9 +156,13 @@ class TypesOnly:
         as_tuples = compares_as_tuples(cls, self.front.evaluator)
         if len(operands) != 2 or not as_tuples or not isinstance(ctx.api, TypeChecker):
             return frozenset()
-        given = self.feeder.code(ctx.api)[1].given
+        found = self.feeder.code(ctx.api)[1].given
         left, right = map(to_expr, operands)
-        return unchanged_fields(left, right, cls, lambda name: map(to_expr, given(name)))
+
+        def given(name: str) -> Iterable[Expr]:
+            return map(to_expr, found(name))
+
+        return unchanged_fields(left, right, cls, given) | same_in_both(left, right, cls, given)
 
     def _is_asked(self, ctx: MethodContext) -> bool:
         """Whether a statement asks for the truth value of a comparison."""

@@ -32,7 +32,7 @@ _PROMISED = {
 }
 #: Where fields that are declared to be arrays hold plain numbers, so that instances can be compared.
 _COMPARING = {"array-equality", "unhashable-instance"}
-_SCALARS = "replace_unknown_field_good_looked_up_"
+_SCALARS = ("replace_unknown_field_good_looked_up_", "array_equality_good_single_numbers_")
 #: Where lists that are leaves grow outside of transformations on purpose: of a frozen instance the types alone do not
 #: tell that from a mistake.
 _GROWING = (

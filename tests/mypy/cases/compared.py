@@ -95,7 +95,7 @@ def f(s: S, many: list[S], seq: t.Sequence[S], d: "deque[S]", named: list[Named]
     many.remove(s)  # E: equality
     many.count(s)  # E: equality
     d.remove(s)  # E: equality
-    assert S(s.x) == S(s.x)  # E: equality
+    assert S(s.x) == S(s.x + 1)  # E: equality
     print(s == s, one == named[0], hash(one), any(s is other for other in many))
     named.remove(one)
     n.remove(3)
