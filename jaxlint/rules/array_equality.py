@@ -250,9 +250,9 @@ def _compared(
         def given(name: str) -> Iterable[Expr]:
             return values.get(name, ())
 
-        if may_share(left, right, given) or may_give_back(left, right, one.cls, code):
+        if may_share(left, right, given) or may_give_back(left, right, one.cls, given):
             return None
-        if may_give_back(right, left, one.cls, code):
+        if may_give_back(right, left, one.cls, given):
             return None
         gives_last = op == "==" and id(at) not in _tested_in(code)
         kept = unchanged_fields(left, right, one.cls, given) | same_in_both(left, right, one.cls, given)

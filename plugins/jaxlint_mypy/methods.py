@@ -207,7 +207,7 @@ def _is_made_unseen(cls: PytreeClass) -> bool:
         return False  # mypy is told to make a dataclass
     if not cls.is_dataclass or cls.custom_init() is not None or not cls.fields_known:
         return False
-    from jaxlint.rules.constructor_arguments import is_constructor_known
+    from jaxlint.rules.analyses.instances.constructor_calls import is_constructor_known
 
     return is_constructor_known(cls)
 

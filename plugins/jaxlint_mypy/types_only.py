@@ -119,7 +119,7 @@ class TypesOnly:
         left, right = self._holder(ctx.type, "compare"), self._holder(_argument(ctx, 0), "compare")
         if left is None or right is None or left[0] is not right[0]:
             return
-        if _is_itself(ctx.context) or self._may_share(ctx):
+        if _is_itself(ctx.context) or self._may_share(ctx) or self._may_give_back(ctx, left[0]):
             return
         kept = self._kept(ctx, left[0])
         holder = self._holder(ctx.type, "compare", kept=kept) if left[1] in kept else left
@@ -145,6 +145,21 @@ class TypesOnly:
         given = self.feeder.code(ctx.api)[1].given
         left, right = map(to_expr, attributes)
         return may_share(left, right, lambda name: map(to_expr, given(name)))
+
+    def _may_give_back(self, ctx: MethodContext, cls: PytreeClass) -> bool:
+        """Whether one instance may be what a function returns that is given the other (as `jaxlint check` asks)."""
+        operands = ctx.context.operands if isinstance(ctx.context, ComparisonExpr) else []
+        if len(operands) != 2 or not isinstance(ctx.api, TypeChecker):
+            return False
+        from jaxlint.rules.analyses.instances.same_objects import may_give_back
+
+        found = self.feeder.code(ctx.api)[1].given
+        left, right = map(to_expr, operands)
+
+        def given(name: str) -> Iterable[Expr]:
+            return map(to_expr, found(name))
+
+        return may_give_back(left, right, cls, given) or may_give_back(right, left, cls, given)
 
     def _kept(self, ctx: MethodContext, cls: PytreeClass) -> Set[str]:
         """The fields that are equal without a look at what they hold (as `jaxlint check` asks)."""

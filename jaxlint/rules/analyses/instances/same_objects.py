@@ -12,20 +12,25 @@ from jaxlint.syntax.names_read import names_inside
 from jaxlint.syntax.statements import Assign, target_names
 
 
-def may_give_back(given: Expr, instance: Expr, cls: PytreeClass, code: CodeRead) -> bool:
+def may_give_back(one: Expr, instance: Expr, cls: PytreeClass, given: Callable[[str], Iterable[Expr]]) -> bool:
     """Whether an expression may be what a method of an instance returned: that instance itself, for all that is known.
 
-    The fields of one instance are found to be identical before anything is compared.
+    So may what a function returns that is given it, and makes no copy. The fields of one instance are found to be
+    identical before anything is compared. `given` tells the values that a variable is given.
     """
-    values = given_in(code).get(given.id, ()) if isinstance(given, Name) else (given,)
+    values = given(one.id) if isinstance(one, Name) else (one,)
     path = dotted(instance)
-    return path is not None and any(
-        isinstance(value, Call)
-        and isinstance(value.func, Attribute)
-        and dotted(value.func.value) == path
-        and cls.method(value.func.attr) is not None
-        for value in values
-    )
+    return path is not None and any(_may_return(value, path, cls) for value in values)
+
+
+def _may_return(value: Expr, path: str, cls: PytreeClass) -> bool:
+    if not isinstance(value, Call):
+        return False
+    name = last_name(value.func)
+    if isinstance(value.func, Attribute) and dotted(value.func.value) == path:
+        return cls.method(name) is not None
+    makes = name == cls.name or name in COPYING_NAMES or name == "tree_at"
+    return not makes and any(dotted(argument.value) == path for argument in value.args)
 
 
 def unchanged_fields(left: Expr, right: Expr, cls: PytreeClass, given: Callable[[str], Iterable[Expr]]) -> Set[str]:
