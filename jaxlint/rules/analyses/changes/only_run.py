@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place, Replace, Update
 from jaxlint.infer.known.values import UNKNOWN, Value
+from jaxlint.libraries.packages import DISTRIBUTION_OF
 from jaxlint.libraries.standard import CLOCKS
 from jaxlint.libraries.updates import UPDATE_METHODS
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
@@ -118,7 +119,7 @@ def _may_watch(manager: Expr, place: Place, evaluator: Evaluator) -> bool:
         return False
     symbol = evaluator.model.resolver.resolve(manager.func, place.module, place.scope)
     package = symbol.name.partition(".")[0] if isinstance(symbol, External) else ""
-    return package not in ("jax", "flax", "equinox", "numpy", "builtins", *sys.stdlib_module_names)
+    return package not in ("numpy", *DISTRIBUTION_OF, *sys.stdlib_module_names)
 
 
 def _is_made_here(call: Call, place: Place, evaluator: Evaluator) -> bool:
