@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from jaxlint.infer.bodies.contents import contents_of
 from jaxlint.infer.bodies.slots import changed_by
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
@@ -188,7 +189,7 @@ def _is_read_behind(name: str, function: Function, code: CodeRead, evaluator: Ev
         harmless.update(id(t.value if isinstance(t, Subscript) else t) for t in targets)
     return any(
         isinstance(part, Name) and part.id == name and id(part) not in harmless and place_of(part.at).row > last
-        for part in all_parts(home, nested=False)
+        for part in contents_of(home).expected_to_work  # who shows the error expects it
     )
 
 
