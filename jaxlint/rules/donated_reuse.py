@@ -163,6 +163,10 @@ class DonatedReuse(BodyRule):
                     yield _problem_of_alias(again, name, path, event, called)
                 else:
                     yield _problem(again, path, event, called, _binding(path, call, event, code))
+            held = _part_read(sharing, expr.at, code, event, evaluator) if again is None else None
+            if held is not None and held[0].at not in reported:
+                reported.add(held[0].at)
+                yield _problem_of_part(*held, path, event, called)
             for name, put in sharing.lists.items() if again is None else ():
                 if put.at not in reported and is_read_from_list(name, expr.at, code.body, event.value, evaluator):
                     reported.add(put.at)
@@ -188,6 +192,24 @@ def _read_after(
         if found is not None:
             return found, name
     return None, ""
+
+
+def _part_read(
+    sharing: Sharing, at: object, code: CodeRead, event: Cross, evaluator: Evaluator
+) -> tuple[Expr, str, str] | None:
+    """The first read of a variable that holds a leaf of what was donated, with its name and that of the leaf."""
+    instance = as_instance(event.value)
+    for name, attr in sorted(sharing.parts.items()) if instance is not None else ():
+        field = instance.cls.field(attr) if instance is not None else None
+        if instance is None or field is None or field.role is not Role.LEAF:
+            continue
+        value = plain(evaluator.attribute_of(instance, attr))
+        if not (is_of_arrays(field, instance.cls, evaluator) or (isinstance(value, Container) and "params" in attr)):
+            continue
+        found = ReadAfter(name, DeletedReads(name, value, evaluator).find).of(at, code.body)
+        if found is not None:
+            return found, name, attr
+    return None
 
 
 def _twice(path: str, expr: Expr, call: Call, sharing: Sharing, value: Value, evaluator: Evaluator) -> Expr | None:
@@ -292,6 +314,15 @@ def _problem_of_alias(again: Expr, alias: str, path: str, event: Cross, name: st
         f" was donated to `{name}`"
     )
     way_out = f"make one of the two a copy, `jax.tree.map(jnp.copy, ...)`, or do not donate `{path}`"
+    return _deleted(again, what, way_out, _keeping(event))
+
+
+def _problem_of_part(again: Expr, kept: str, attr: str, path: str, event: Cross, name: str) -> Problem:
+    what = (
+        f"`{dotted(again) or f'{kept}[...]'}` is `{attr}` of `{path}` and used again after `{path}`{_of_class(event)}"
+        f" was donated to `{name}`"
+    )
+    way_out = f"keep a copy, `jax.tree.map(jnp.copy, {path}.{attr})`, or do not donate `{path}`"
     return _deleted(again, what, way_out, _keeping(event))
 
 

@@ -50,16 +50,25 @@ class Sharing(msgspec.Struct, frozen=True):
     lists: Mapping[str, Expr] = {}
     #: The copies that `replace` made of it, with the calls: what these do not name is shared.
     copies: Mapping[str, Call] = {}
+    #: The variables that hold what one of its attributes is, with the names of these.
+    parts: Mapping[str, str] = {}
 
     def joined(self, other: Sharing) -> Sharing:
         """What holds it on one way or the other."""
-        return Sharing(self.same | other.same, {**self.lists, **other.lists}, {**self.copies, **other.copies})
+        return Sharing(
+            self.same | other.same,
+            {**self.lists, **other.lists},
+            {**self.copies, **other.copies},
+            {**self.parts, **other.parts},
+        )
 
     def without(self, names: set[str]) -> Sharing:
         """What is left once some variables were bound anew."""
         lists = {name: at for name, at in self.lists.items() if name not in names}
         copies = {name: call for name, call in self.copies.items() if name not in names}
-        return Sharing(frozenset(n for n in self.same if not is_within(n, names)), lists, copies)
+        again = {one.rpartition(".")[2] for one in names if one.rpartition(".")[0] in self.same}
+        parts = {name: attr for name, attr in self.parts.items() if name not in names and attr not in again}
+        return Sharing(frozenset(n for n in self.same if not is_within(n, names)), lists, copies, parts)
 
 
 def sharing_at(path: str, at: object, body: Body) -> Sharing:
@@ -137,7 +146,8 @@ class _Way:
                 else:
                     held = self._bound(statement, held)
                     if not is_within(self._path, [name for name, _ in pairs]):
-                        held = replace(held, copies={**held.copies, **copies})
+                        parts = {name: attr for name, value in pairs if (attr := _attribute(value, held.same))}
+                        held = replace(held, copies={**held.copies, **copies}, parts={**held.parts, **parts})
                         held = replace(held, same=held.same | same)
                 return held
         return self._bound(statement, held)
@@ -168,6 +178,11 @@ def _pairs(statement: Assign | Annotate) -> Iterator[tuple[str, Expr]]:
                 )
             case ((Name() | Attribute()), _) if value is not None:
                 yield dotted(target) or "", value
+
+
+def _attribute(value: Expr, same: frozenset[str]) -> str:
+    """The attribute that an expression reads of something that some names stand for."""
+    return value.attr if isinstance(value, Attribute) and dotted(value.value) in same else ""
 
 
 def _copied(call: Call) -> str | None:

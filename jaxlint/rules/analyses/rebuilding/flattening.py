@@ -34,6 +34,7 @@ from jaxlint.syntax.statements import (
     Assert,
     Assign,
     Body,
+    Delete,
     Do,
     If,
     Raise,
@@ -191,6 +192,8 @@ class _Rebuilding:
                 return True
             case Assert():
                 return True
+            case Delete(target=Name(id=name)):  # `del aux`: a way to say that it is not wanted
+                return name == self._aux
             case If(branches=branches, orelse=()):  # the data is looked at, and nothing is done with it
                 return all(body and isinstance(body[-1], Raise) for _, body in branches)
             case Do(value=Call(func=Attribute(value=held, attr="update"), args=(argument,))) if self._is_dict(held):
