@@ -11,13 +11,14 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Discard, Event, Place, Replace, Update
-from jaxlint.infer.known.values import UNKNOWN, UnknownValue
+from jaxlint.infer.known.values import UNKNOWN, UnknownValue, as_instance
 from jaxlint.libraries.standard import WITH_REPLACE
 from jaxlint.libraries.tables import TABLES
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.libraries.updates import (
     MOVED_COPIES,
     REPLACE_FUNCTIONS,
+    RESTORING,
     TRAIN_STATE,
     TRAINING,
     UPDATE_FUNCTIONS,
@@ -123,6 +124,7 @@ class DiscardedUpdate(EventRule, BodyRule):
     * functions: `dataclasses.replace`, `jdc.replace`, `copy.replace`, `eqx.tree_at`, `eqx.apply_updates`,
       `optax.apply_updates`, `eqx.nn.inference_mode`, `jax.device_put(tree, where)`, jax's `x.at[…]` methods, and
       `jax.tree.map` of a function that certainly has no effect;
+    * `from_bytes` and `from_state_dict` of `flax.serialization`, where the function goes on with the frozen original;
     * methods of your own that return a copy of `self` made by one of these, or (undecorated) that only return a new
       instance of their own class, made from the values of `self`;
     * functions of your own, compiled or not, that only return a copy of a pytree that they are given, alone or in
@@ -248,6 +250,8 @@ def _confidence(update: Update, evaluator: Evaluator) -> Confidence | None:
         return None if _may_differ(update) else Confidence.HIGH
     if any(update.function in some for some in (REPLACE_FUNCTIONS, UPDATE_FUNCTIONS, MOVED_COPIES)):
         return Confidence.HIGH
+    if update.function in RESTORING:
+        return Confidence.HIGH if _goes_on_unrestored(update, evaluator) else None
     if update.function.startswith("select."):
         return Confidence.HIGH
     if update.function.startswith("at."):
@@ -255,6 +259,16 @@ def _confidence(update: Update, evaluator: Evaluator) -> Confidence | None:
     if isinstance(update.receiver, UnknownValue) and _is_known_by_fields(update, model):
         return Confidence.MEDIUM
     return None
+
+
+def _goes_on_unrestored(update: Update, evaluator: Evaluator) -> bool:
+    """Whether a function goes on with what certainly is not restored in place: it may only want to know what fits."""
+    instance, base, function = as_instance(update.receiver), base_text(update), update.place.function
+    if instance is None or not instance.cls.frozen or base is None or function is None:
+        return False
+    body, end = evaluator.calls.body_of(FunctionSymbol(update.place.module, function)), place_of(update.call.at).end_row
+    later = (s for s in walk(body or (), nested=False) if s.at.lineno > end)
+    return any(dotted(part) == base for statement in later for part in own_parts(statement))
 
 
 def _may_differ(update: Replace) -> bool:

@@ -112,6 +112,8 @@ class KnownFunctions:
                 return self.evaluator.annotations.read(Placed(call.args[0].value, env.module, env.scope))
             return plain(values[0])
         if name in RESTORING and values:
+            if call.positional:
+                self.notes.update(call, call.positional[0], values[0], name, (), Values(()))
             return as_instance(values[0]) or UNKNOWN
         if name == "jax.device_get" and values:
             return _on_host(plain(values[0]))

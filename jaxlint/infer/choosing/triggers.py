@@ -32,7 +32,7 @@ from jaxlint.libraries.arrays import AT_METHODS
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
 from jaxlint.libraries.trees import TREE_MAPS
-from jaxlint.libraries.updates import REPLACE_FUNCTIONS, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS, RESTORING, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -54,7 +54,7 @@ from jaxlint.syntax.expressions import Call
 
 #: Updates that are noticed where their result is thrown away.
 _DISCARDED = (
-    UPDATE_METHODS | {"at[]"} | {name.rpartition(".")[2] for names in (UPDATE_FUNCTIONS, TREE_MAPS) for name in names}
+    UPDATE_METHODS | {"at[]"} | {name.rpartition(".")[2] for names in (UPDATE_FUNCTIONS, RESTORING, TREE_MAPS) for name in names}
 )
 #: Methods that change their receivers, and the storing of items.
 _CHANGING = MUTATING | {"[]"}
@@ -71,7 +71,7 @@ _FUNCTION_FRAMEWORKS = tuple(
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
 #: Functions whose calls are noted, or run what they are given, whatever is changed.
-_EXTERNAL = REPLACE_FUNCTIONS | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL} | OF_FUNCTIONS
+_EXTERNAL = REPLACE_FUNCTIONS | RESTORING | frozenset(UPDATE_FUNCTIONS) | {SELECT, PARTIAL} | OF_FUNCTIONS
 _RUNNING = _EXTERNAL | TREE_MAPS
 _EVENTFUL = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2] for name in _RUNNING} | {""}
 

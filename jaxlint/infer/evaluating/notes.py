@@ -42,7 +42,7 @@ from jaxlint.infer.known.values import (
     plain,
     without_none,
 )
-from jaxlint.libraries.updates import UPDATE_FUNCTIONS
+from jaxlint.libraries.updates import RESTORING, UPDATE_FUNCTIONS
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Expr, Name, Subscript, dotted
 from jaxlint.syntax.statements import Assign, walk
 
@@ -262,7 +262,7 @@ class Notes:
         instance = as_instance(receiver)
         if instance is not None and keywords:
             self.made = call, instance.cls, keywords
-        if instance is None or function in UPDATE_FUNCTIONS:
+        if instance is None or function in UPDATE_FUNCTIONS or function in RESTORING:
             self.add(Update(call.at, place, call, base, receiver, function, keywords))
             return
         rebinds = base is not None and dotted(base) in self.targets
