@@ -30,7 +30,7 @@ class StaticSelf(ClassRule, EventRule):
     Finds compiled methods whose static argument is `self` (`static_argnums=0`, `static_argnames="self"`) where that
     cannot work: in a class whose instances cannot be hashed, because they hold arrays or compare by value; and in a
     class that changes an attribute later which the compiled method reads, or of which other code sets such an attribute
-    between two calls.
+    between two calls, or a method of what holds an instance goes on from the old value: `self.trainer.rate *= 0.5`.
 
     ## Why is this bad?
 
@@ -219,6 +219,7 @@ def _holds_self_static(method: Function, cls: PytreeClass, evaluator: Evaluator)
 
 def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
     """The attributes that the compiled method reads and another method changes, or that make it compile anew."""
+    from jaxlint.rules.analyses.changes.moved_by_holder import moved_by_holder
     from jaxlint.rules.analyses.changes.set_each_time import set_each_time
     from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given_again, reads
     from jaxlint.rules.analyses.fields.hashing import array_field
@@ -227,7 +228,10 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
     inside = run_by(method, cls)
     unsure: Problem | None = None
     for attr in sorted(reads(inside.values(), cls)):
-        writer = changing_method(attr, inside, cls, evaluator)
+        writer, named = changing_method(attr, inside, cls, evaluator), ""
+        by_holder = moved_by_holder(attr, inside, cls, evaluator) if writer is None else None
+        if by_holder is not None:
+            writer, named = by_holder[1], f" of `{by_holder[0].name}`"
         if writer is None or forgets(cls):
             continue
         if not initialised(attr, cls) and not set_each_time(attr, writer, method, cls, evaluator):
@@ -235,8 +239,8 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
         problem = Problem(
             at=method.at,
             message=(
-                f"`{method.name}` of `{cls.name}` holds `{method.self_name}` static: after `{writer.name}` changes"
-                f" `{attr}`, it still computes with the old value; pass `{attr}` as an argument"
+                f"`{method.name}` of `{cls.name}` holds `{method.self_name}` static: after `{writer.name}`{named}"
+                f" changes `{attr}`, it still computes with the old value; pass `{attr}` as an argument"
             ),
             reason="an instance without `__eq__` is hashed by identity, which stays the same when an attribute changes",
             help=f"pass `{attr}` as an argument, or register `{cls.name}` as a pytree and drop the static argument",

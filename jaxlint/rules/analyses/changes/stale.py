@@ -179,6 +179,11 @@ def _asks(test: Expr, op: str, method: Function) -> bool:
 _HARMLESS = (_may_stand_in, _may_only_apply, _may_only_fold)
 
 
+def is_read_harmlessly(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether methods read an attribute in ways only in which the value of the first call will do."""
+    return any(is_same(attr, inside, cls, evaluator) for is_same in _HARMLESS)
+
+
 def is_preparing(name: str) -> bool:
     """Whether a method is named as if it ran before an instance is used."""
     return name.strip("_").startswith(_PREPARING)
@@ -217,7 +222,7 @@ def changing_method(
                     or only_prepares(function, compiled, cls, evaluator)
                     or run_apart(function, compiled, cls, evaluator)
                 ):
-                    same = any(is_same(attr, inside, cls, evaluator) for is_same in _HARMLESS)
+                    same = is_read_harmlessly(attr, inside, cls, evaluator)
                     renewed = any(_sets_first(attr, one, cls, evaluator) for one in inside.values())
                     return None if same or renewed or is_constant(attr, cls, evaluator) else function
     return None
