@@ -18,6 +18,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import is_train_state
+from jaxlint.rules.analyses.fields.fresh_arguments import FreshArgument, fresh_arguments
 from jaxlint.rules.analyses.fields.freshness import Freshness, is_held
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.syntax.expressions import (
@@ -73,6 +74,9 @@ class FreshStaticObject(BodyRule, ClassRule):
     Finds static fields that are given a new object each time: lambdas, partials, optimizers, compiled functions and
     nans in each turn of a loop or comprehension whose instances go into a compiled function, by the constructor or as
     an argument of it, and defaults that are another one for each instance.
+
+    Static arguments that are given such objects in each turn are found, too, and instances of classes that compare by
+    identity.
 
     ## Why is this bad?
 
@@ -134,9 +138,9 @@ class FreshStaticObject(BodyRule, ClassRule):
     ## When not to use it
 
     A loop over a few settings, each of which is trained for long, is worth its compilations: where the turn has
-    a loop of its own, the finding is of low confidence, unless that trains on the state that got something new, in a
-    loop through all epochs. What is made at one turn of a loop only (`if step == 100:`), or
-    at some that are listed (`if step in milestones:`), is not reported.
+    a loop of its own, or makes a static argument of what it binds, the finding is of low confidence, unless that trains
+    on the state that got something new, in a loop through all epochs. What is made at one turn of a loop only
+    (`if step == 100:`), or at some that are listed (`if step in milestones:`), is not reported.
 
     ## References
 
@@ -194,6 +198,8 @@ class FreshStaticObject(BodyRule, ClassRule):
 
         compiled = classes_compiled(code)
         for around, inside in _turns(code):
+            for argument in fresh_arguments(around, inside, code, evaluator):
+                yield _problem_of_argument(argument, around, code)
             fresh = Freshness(code.place.module, code.scope, around, evaluator, code)
             calls = {id(part): part for part in inside if isinstance(part, Call)}
             made = [*_puts(code, calls, fresh, around), *_by_factories(calls.values(), code, evaluator)]
@@ -437,4 +443,24 @@ def _problem(put: _Put, confidence: Confidence | None, *, together: bool = False
         reason=_REASON,
         help=way_out,
         confidence=confidence,
+    )
+
+
+def _problem_of_argument(argument: FreshArgument, around: tuple[Statement, ...], code: CodeRead) -> Problem:
+    from jaxlint.rules.analyses.fixes.hoisting import making_once
+
+    event, way_out = argument.event, "make it once, before the loop"
+    parameter = f"`{event.parameter}`" if event.parameter is not None else "an argument"
+    called = f" of `{event.function.name}`" if event.function is not None else ""
+    once = around and event.parameter is not None and argument.what != "a value"
+    return Problem(
+        at=event.at,
+        message=(
+            f"{parameter}{called} is static and given {argument.what} in each turn of the loop: no two are equal, and"
+            f" every turn compiles again; {way_out}"
+        ),
+        reason="static arguments are the key of the compiled program, and a new object is equal to no other",
+        help=way_out,
+        confidence=Confidence.LOW if argument.is_worth else None,
+        fix=making_once(argument.expr, event.parameter or "", around[0], code) if once else None,
     )

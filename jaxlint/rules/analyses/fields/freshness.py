@@ -8,6 +8,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.libraries.standard import NEVER_TWICE
 from jaxlint.libraries.transforms import TRANSFORMS
+from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -125,9 +126,25 @@ class Freshness:
         if cls is not None and lacks_equality(cls):
             return f"a new `{cls.name}`"
         last = name.rpartition(".")[2]
+        if isinstance(func, Attribute) and isinstance(func.value, Call):
+            return self._copied(func.value, func.attr, depth)
         if name.startswith("optax."):
             return "an optimizer" if last in _OPTIMIZERS else None
         return None if cls is not None or depth >= _MAX_DEPTH else self._made_by(func, depth)
+
+    def _copied(self, made: Call, method: str, depth: int) -> str | None:
+        """What a method of a new object returns, if that is only a copy of it with changes."""
+        model = self._evaluator.model
+        cls = model.class_of_symbol(model.resolver.resolve(made.func, self._module, self._scope))
+        found = None if cls is None else cls.method(method)
+        what = None if cls is None or found is None else self._called(made.func, depth)
+        if cls is None or found is None or what != f"a new `{cls.name}`" or len(found[1].return_values) != 1:
+            return None
+        match found[1].return_values[0]:
+            case Call(func=func, positional=(Name(id=own), *_)) if own == found[1].self_name:
+                name = model.resolver.library_name(func, found[0].module, found[1].inner_scope)
+                return what if name in REPLACE_FUNCTIONS and not found[1].decorators else None
+        return None
 
     def _made_by(self, func: Expr, depth: int) -> str | None:
         """What a function of the project makes, which does nothing but return it."""

@@ -176,4 +176,5 @@ def lacks_equality(cls: PytreeClass) -> bool:
         return False
     if any(len(c.symbol.declaration.bases) != len(c.parents) for c in cls.mro):
         return False  # a protocol, say, which other classes fulfil
-    return all("__eq__" not in c.symbol.declaration.methods and c.params is None for c in cls.mro)
+    made_equal = (c.params is not None and c.params.eq is not False for c in cls.mro)
+    return not any(made_equal) and all("__eq__" not in c.symbol.declaration.methods for c in cls.mro)
