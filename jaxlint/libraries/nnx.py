@@ -23,3 +23,5 @@ DATA = TREES | frozenset(
 #: Packages of which no public module holds data by a name of its own: what `nnx.relu`, `jnp.pi` or `jnp.float32` names
 #: in an attribute is static.
 NO_DATA = frozenset({"flax", "jax", "numpy", "optax"})
+#: The function that takes a module apart, into its structure and copies of its states.
+SPLITTING = "flax.nnx.split"

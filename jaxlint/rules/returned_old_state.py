@@ -19,6 +19,7 @@ from jaxlint.rules.analyses.changes.carried_alone import carried_alone
 from jaxlint.rules.analyses.changes.optimizer_states import LostOptimizerState, lost_optimizer_states
 from jaxlint.rules.analyses.changes.part_kept import is_bound_in, keeps_only_part
 from jaxlint.rules.analyses.changes.returning import returned_variables
+from jaxlint.rules.analyses.changes.split_apart import Dropped, states_dropped
 from jaxlint.rules.analyses.changes.tried_steps import is_only_looked_at, is_tried
 from jaxlint.rules.analyses.changes.unused_copies import goes_on_with_original, measures
 from jaxlint.rules.analyses.changes.updates import is_copy
@@ -26,6 +27,7 @@ from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted
 from jaxlint.syntax.names_read import names_inside, names_read
+from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import (
     Annotate,
     Assert,
@@ -68,7 +70,8 @@ class ReturnedOldState(BodyRule):
     Finds functions that return the original of a state that they updated: nobody reads the variable with the copy, or
     nothing but the next update of it does, and they return the original, or another state of the class that is older,
     or go on with the original in a loop or an attribute; and functions that update a state but drop the optimizer state
-    that `optax`'s `update` returned for it.
+    that `optax`'s `update` returned for it, or go on with a module of flax.nnx whose parameters they took out of it by
+    `nnx.split`, trained, and dropped.
 
     ## Why is this bad?
 
@@ -137,6 +140,8 @@ class ReturnedOldState(BodyRule):
         returned = [s.value for s in code.statements if isinstance(s, Return)]
         if function is None:
             return
+        dropped = list(states_dropped(code, evaluator))
+        yield from map(_problem_of_dropped, dropped if dropped and not measures(code, evaluator) else ())
         if returned:
             lost = list(lost_optimizer_states(code, evaluator))
             if lost and not is_only_looked_at(function, code.place.module, evaluator):
@@ -432,6 +437,19 @@ def _problem_of(
         reason=reason,
         help=way_out,
         fix=fix,
+    )
+
+
+def _problem_of_dropped(found: Dropped) -> Problem:
+    way_out = f"write `nnx.update({found.module}, {found.state})` before that"
+    return Problem(
+        at=found.read.at,
+        message=(
+            f"`{found.state}` was taken out of `{found.module}`, {with_article(found.cls.name)}, and is read by nothing"
+            f" but its next update: `{found.module}` is still what it was; {way_out}"
+        ),
+        reason="`nnx.split` gives a copy of the state, which the module does not share",
+        help=way_out,
     )
 
 

@@ -32,7 +32,14 @@ from jaxlint.libraries.arrays import AT_METHODS
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
 from jaxlint.libraries.trees import TREE_MAPS
-from jaxlint.libraries.updates import REPLACE_FUNCTIONS, RESTORING, SELECT, SELECTION_COPIES, UPDATE_FUNCTIONS, UPDATE_METHODS
+from jaxlint.libraries.updates import (
+    REPLACE_FUNCTIONS,
+    RESTORING,
+    SELECT,
+    SELECTION_COPIES,
+    UPDATE_FUNCTIONS,
+    UPDATE_METHODS,
+)
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -54,7 +61,9 @@ from jaxlint.syntax.expressions import Call
 
 #: Updates that are noticed where their result is thrown away.
 _DISCARDED = (
-    UPDATE_METHODS | {"at[]"} | {name.rpartition(".")[2] for names in (UPDATE_FUNCTIONS, RESTORING, TREE_MAPS) for name in names}
+    UPDATE_METHODS
+    | {"at[]"}
+    | {name.rpartition(".")[2] for names in (UPDATE_FUNCTIONS, RESTORING, TREE_MAPS) for name in names}
 )
 #: Methods that change their receivers, and the storing of items.
 _CHANGING = MUTATING | {"[]"}

@@ -204,7 +204,7 @@ def _read_by(target: Expr) -> Iterator[Expr]:
 
 
 def _only_breaks(block: Body) -> bool:
-    """Whether a branch ends the loop: what stands behind that is reached all the same, and this is the earliest turn."""
+    """Whether a branch only ends the loop: what stands behind that is reached all the same."""
     before, last = block[:-1], block[-1:]
     calls = (isinstance(s, Do) and isinstance(s.value, Call) for s in before)
     return any(isinstance(s, Break) for s in last) and all(calls)

@@ -193,7 +193,7 @@ class _Rebuilding:
             case Assert():
                 return True
             case Delete(target=Name(id=name)):  # `del aux`: a way to say that it is not wanted
-                return name == self._aux
+                return name == self._aux or (name == self._children and not self._flattened.children)
             case If(branches=branches, orelse=()):  # the data is looked at, and nothing is done with it
                 return all(body and isinstance(body[-1], Raise) for _, body in branches)
             case Do(value=Call(func=Attribute(value=held, attr="update"), args=(argument,))) if self._is_dict(held):
