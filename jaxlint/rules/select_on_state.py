@@ -12,11 +12,11 @@ from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import Instance
+from jaxlint.infer.known.values import Container, Instance, Value, element_of, plain
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import CHOOSES
-from jaxlint.syntax.expressions import Call, Expr, Name, items_of, last_name
+from jaxlint.syntax.expressions import Call, Comprehension, Expr, Name, items_of, last_name
 from jaxlint.syntax.statements import parts
 
 #: The functions, and from which argument on they take arrays; None: the first is a list of them.
@@ -27,6 +27,7 @@ _FUNCTIONS = {
     "jax.numpy.stack": None,
     "jax.numpy.concatenate": None,
 }
+_OF_LISTS = frozenset(name.rpartition(".")[2] for name, first in _FUNCTIONS.items() if first is None)
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in _FUNCTIONS)
 #: Methods by which jax takes an instance for an array.
 _ARRAY_METHODS = ("__jax_array__", "__array__")
@@ -36,7 +37,8 @@ class SelectOnState(NodeRule):
     """
     ## What it does
 
-    Finds `jnp.where`, `lax.select`, `jnp.stack` and `jnp.concatenate` of whole instances of pytree classes.
+    Finds `jnp.where`, `lax.select`, `jnp.stack` and `jnp.concatenate` of whole instances of pytree classes, or of
+    a list of some.
 
     ## Why is this bad?
 
@@ -86,8 +88,8 @@ class SelectOnState(NodeRule):
 
     ## Fix safety
 
-    A choice between two states of one class is made for each of their leaves, with `jax.tree.map`. That is safe: the
-    call could only raise.
+    A choice between two states of one class is made for each of their leaves, with `jax.tree.map`, and so is the stack
+    of a list of states. That is safe: the call could only raise.
 
     ## When not to use it
 
@@ -123,14 +125,38 @@ class SelectOnState(NodeRule):
         instances = LocalInstances.of(code, evaluator)
         for call in calls:
             held = [(expr, one) for expr in _given(call) if (one := instances.instance(expr)) is not None]
-            name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope) if held else ""
+            is_list = last_name(call.func) in _OF_LISTS
+            asks = held or is_list
+            name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope) if asks else ""
             if name not in _FUNCTIONS:
+                continue
+            listed = _listed(call, instances) if _FUNCTIONS[name] is None else None
+            if listed is not None and _is_no_array(listed[1]):
+                yield _problem_of_list(*listed, call, name, code, evaluator)
                 continue
             arrays = _arrays(function.node_at(call.at))
             found = next((one for one in held if function.node_at(one[0].at) in arrays), None)
-            if found is not None and all(found[1].cls.method(method) is None for method in _ARRAY_METHODS):
+            if found is not None and _is_no_array(found[1]):
                 fix = _mapping(call, instances, code, evaluator)
                 yield _problem(found[0], found[1], name, fix)
+
+
+def _is_no_array(instance: Instance) -> bool:
+    """Whether jax certainly does not take an instance for an array."""
+    return all(instance.cls.method(method) is None for method in _ARRAY_METHODS)
+
+
+def _listed(call: Call, instances: LocalInstances) -> tuple[Expr, Instance] | None:
+    """The list of a call, in a variable or made by a comprehension, all of whose items are instances, and one of them."""
+    given = call.positional[0] if call.positional and not call.has_star else None
+    if isinstance(given, Comprehension):
+        held: Value | None = instances.instance(given.element) if isinstance(given.element, Call) else None
+    else:
+        listed = plain(instances.value(given)) if isinstance(given, Name) else None
+        held = plain(element_of(listed)) if isinstance(listed, Container) and listed.kind in ("list", "tuple") else None
+    if given is None or not isinstance(held, Instance) or not held.cls.is_pytree:
+        return None
+    return given, held
 
 
 def _given(call: Call) -> Iterator[Expr]:
@@ -166,6 +192,36 @@ def _mapping(call: Call, instances: LocalInstances, code: CodeRead, evaluator: E
     template = f"{written[0]}(lambda a, b: {{0}}({{1}}, a, b), {{2}}, {{3}})"
     change = Rewrite(call.at, template, (call.func.at, *(expr.at for expr in given)))
     return Proposal("Choose for each leaf", Applicability.SAFE, (change,), written[1])
+
+
+def _problem_of_list(
+    expr: Expr, instance: Instance, call: Call, name: str, code: CodeRead, evaluator: Evaluator
+) -> Problem:
+    last = name.rpartition(".")[2]
+    items = expr.id if isinstance(expr, Name) else "items"
+    way_out = f"stack the leaves: `jax.tree.map(lambda *leaves: jnp.{last}(leaves), *{items})`"
+    return Problem(
+        at=expr.at,
+        message=(
+            f"`{name}` is given a list of `{instance.cls.name}` ({instance.cls.framework.title}) and takes arrays only:"
+            f" TypeError; {way_out}"
+        ),
+        reason="functions of arrays do not look inside of pytrees",
+        help=way_out,
+        declared=instance.declared,
+        fix=_mapping_list(call, code, evaluator),
+    )
+
+
+@proposing
+def _mapping_list(call: Call, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix of a list of states of one class: it is joined leaf by leaf."""
+    written = spelled("jax.tree.map", code.place.module, evaluator.model.resolver, code.scope)
+    if written is None or len(call.args) != 1 or any(isinstance(p, Name) and p.id == "leaves" for p in parts(call)):
+        return None
+    template = f"{written[0]}(lambda *leaves: {{0}}(leaves), *{{1}})"
+    change = Rewrite(call.at, template, (call.func.at, call.positional[0].at))
+    return Proposal("Join each leaf", Applicability.SAFE, (change,), written[1])
 
 
 def _problem(expr: Expr, instance: Instance, name: str, fix: Proposal | None) -> Problem:
