@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from jaxlint.infer.bodies.expecting import expects_error
 from jaxlint.syntax.expressions import (
     Attribute,
-    Call,
     Display,
     Expr,
     Name,
@@ -22,10 +21,8 @@ from jaxlint.syntax.statements import (
     Assign,
     Augment,
     Body,
-    Break,
     ClassDefinition,
     Delete,
-    Do,
     For,
     FunctionDefinition,
     If,
@@ -120,7 +117,7 @@ class ReadAfter:
             return _ENDED
         if isinstance(statement, Try):
             return _ENDED if self._mentions(statement) else None
-        ends = [self._sequence(block) for block in blocks(statement) if not _only_breaks(block)]
+        ends = [self._sequence(block) for block in blocks(statement)]
         read = next((end for end in ends if end is not None and not isinstance(end, str)), None)
         if read is not None:
             return read
@@ -201,13 +198,6 @@ def _read_by(target: Expr) -> Iterator[Expr]:
                 yield from _read_by(child)
         case _:
             yield from children(target)
-
-
-def _only_breaks(block: Body) -> bool:
-    """Whether a branch only ends the loop: what stands behind that is reached all the same."""
-    before, last = block[:-1], block[-1:]
-    calls = (isinstance(s, Do) and isinstance(s.value, Call) for s in before)
-    return any(isinstance(s, Break) for s in last) and all(calls)
 
 
 def _is_below(at: object, block: Body) -> bool:
