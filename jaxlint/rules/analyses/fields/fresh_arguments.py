@@ -49,7 +49,7 @@ def fresh_arguments(
 def _asked(expr: Expr, around: tuple[Statement, ...]) -> set[str]:
     """The names that an expression asks for, and if it is a variable, those that it is made with."""
     if not isinstance(expr, Name):
-        return names_inside(expr)
+        return set(names_inside(expr))
     made = [s for s in walk(around, nested=False) if expr.id in bound_names(s)]
     bodies = [s.body if isinstance(s, FunctionDefinition) else (s,) for s in made]
     return {name for body in bodies for name in names_read(body)} - {expr.id}
