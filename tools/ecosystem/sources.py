@@ -16,10 +16,11 @@ from tools.ecosystem.ledger import Found, Place
 
 PINNED = Path(__file__).with_name("packages.tsv")
 REPOSITORIES = Path(__file__).with_name("repositories.tsv")
-#: What pip is asked for, one after the other: a wheel for this Python, for a newer one, the sources.
+#: What pip is asked for, one after the other: a wheel for this Python, for a newer one, for an older one, the sources.
 _WAYS = (
     ("--only-binary=:all:",),
     ("--only-binary=:all:", "--python-version", "3.13"),
+    ("--only-binary=:all:", "--python-version", "3.10"),
     ("--no-binary=:all:",),
 )
 
