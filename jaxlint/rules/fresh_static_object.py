@@ -152,6 +152,7 @@ class FreshStaticObject(BodyRule, ClassRule):
     name = "fresh-static-object"
     group = "roles"
     severity = Severity.WARNING
+    about_values = True
     since = "0.1.0"
     confidence = Confidence.MEDIUM
 

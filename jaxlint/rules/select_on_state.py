@@ -125,14 +125,15 @@ class SelectOnState(NodeRule):
         instances = LocalInstances.of(code, evaluator)
         for call in calls:
             held = [(expr, one) for expr in _given(call) if (one := instances.instance(expr)) is not None]
-            is_list = last_name(call.func) in _OF_LISTS
-            asks = held or is_list
+            listed = _listed(call, instances) if last_name(call.func) in _OF_LISTS else None
+            asks = held or listed is not None
             name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope) if asks else ""
             if name not in _FUNCTIONS:
                 continue
-            listed = _listed(call, instances) if _FUNCTIONS[name] is None else None
-            if listed is not None and _is_no_array(listed[1]):
+            if listed is not None and _FUNCTIONS[name] is None and _is_no_array(listed[1]):
                 yield _problem_of_list(*listed, call, name, code, evaluator)
+                continue
+            if not held:
                 continue
             arrays = _arrays(function.node_at(call.at))
             found = next((one for one in held if function.node_at(one[0].at) in arrays), None)

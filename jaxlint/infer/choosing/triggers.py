@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection
 from operator import attrgetter
 
+from jaxlint.infer.choosing.function_frameworks import reaches_function_framework
 from jaxlint.infer.choosing.given import GivenClasses, is_pytree, may_take_no_items
 from jaxlint.infer.choosing.handed_on import handed_on
 from jaxlint.infer.choosing.making import singles_out_arguments
@@ -45,7 +46,6 @@ from jaxlint.project.resolution import External, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.framework import Unflatten
-from jaxlint.pytrees.frameworks import FRAMEWORKS
 from jaxlint.pytrees.model import Placed
 from jaxlint.pytrees.registrations import REGISTERING
 from jaxlint.pytrees.stubs import is_stub
@@ -69,13 +69,6 @@ _DISCARDED = (
 _CHANGING = MUTATING | {"[]"}
 #: Calls that make another instance of a class from inside of it.
 _SELF_CONSTRUCTION = frozenset({"cls", "__class__", "type", ""})
-#: Frameworks whose rules look at every transformed function.
-_FUNCTION_FRAMEWORKS = tuple(
-    name.rpartition(".")[0]
-    for framework in FRAMEWORKS
-    if framework.is_stateful or framework.static_annotation
-    for name in sorted((*framework.decorators, *framework.bases))
-)
 #: What runs whenever an instance is made, and again when it is rebuilt.
 _CONSTRUCTION = frozenset({"__init__", "__post_init__", "tree_unflatten"})
 
@@ -473,15 +466,7 @@ class Triggers:
     def _reaches_function_framework(self, module: Module) -> bool:
         """Whether a module, or one that it imports, imports a framework whose rules look at functions."""
         if module.path not in self._reaching:
-            project = self.model.project
-            imported = [
-                project.find(name, module) if level == 0 else project.find_relative(level, name, module)
-                for level, name in module.outline.imported_modules
-            ]
-            near = [module, *(m for m in imported if m is not None)]
-            self._reaching[module.path] = any(
-                name.startswith(_FUNCTION_FRAMEWORKS) for m in near for _, name in m.outline.imported_modules
-            )
+            self._reaching[module.path] = reaches_function_framework(module, self.model.project)
         return self._reaching[module.path]
 
     def _renamed_updates(self, module: Module) -> frozenset[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Instance, plain
@@ -15,6 +17,7 @@ from jaxlint.rules.analyses.changes.stale import (
     is_preparing,
     is_read_harmlessly,
 )
+from jaxlint.rules.analyses.instances.methods import may_have
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, Augment, Statement, parts, walk
@@ -28,13 +31,13 @@ def moved_by_holder(
     It is looked for where the class is declared, and in the modules that import that; constructors and what prepares
     may do so once, before anything is compiled. `inside` are the methods that read it when they are compiled.
     """
-    if not initialised(attr, cls) or is_read_harmlessly(attr, inside, cls, evaluator):
-        return None
+    moving = _moving(attr)
     modules = {module.path: module for module in (cls.module, *evaluator.model.importers(cls.module))}
-    for module in modules.values():
-        if f".{attr}" not in module.source.text:
-            continue
-        for owner, function in _methods(module, evaluator):
+    candidates = [module for module in modules.values() if moving.search(module.source.text) is not None]
+    if not candidates or not initialised(attr, cls) or is_read_harmlessly(attr, inside, cls, evaluator):
+        return None
+    for module in candidates:
+        for owner, function in _methods(moving, module, evaluator):
             held = _held(attr, function, module, evaluator)
             if held is None or owner in evaluator.model.family(cls) or is_preparing(function.name):
                 continue
@@ -44,10 +47,18 @@ def moved_by_holder(
     return None
 
 
-def _methods(module: Module, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, Function]]:
-    """The methods that the classes of a module declare, with these."""
+@lru_cache(maxsize=256)
+def _moving(attr: str) -> re.Pattern[str]:
+    """Finds assignments to an attribute of an attribute in a text, and perhaps more."""
+    return re.compile(rf"\w\.\w+\.{attr}\s*(?:[-+*/%@|&^]|//|\*\*|<<|>>)?=(?!=)")
+
+
+def _methods(moving: re.Pattern[str], module: Module, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, Function]]:
+    """The methods that the classes of a module declare in which something is found, with these."""
     for function in module.outline.functions.values():
-        if function.owner in module.outline.classes and function.self_name is not None:
+        if function.owner not in module.outline.classes or function.self_name is None:
+            continue
+        if may_have(moving, function, module):
             yield evaluator.model.build(ClassSymbol(module, module.outline.classes[function.owner])), function
 
 

@@ -1,0 +1,24 @@
+"""Whether frameworks are at hand whose rules look at every transformed function."""
+
+from __future__ import annotations
+
+from jaxlint.project.modules import Module, Project
+from jaxlint.pytrees.frameworks import FRAMEWORKS
+
+#: The modules of these frameworks.
+_MODULES = tuple(
+    name.rpartition(".")[0]
+    for framework in FRAMEWORKS
+    if framework.is_stateful or framework.static_annotation
+    for name in sorted((*framework.decorators, *framework.bases))
+)
+
+
+def reaches_function_framework(module: Module, project: Project) -> bool:
+    """Whether a module, or one that it imports, imports such a framework."""
+    imported = [
+        project.find(name, module) if level == 0 else project.find_relative(level, name, module)
+        for level, name in module.outline.imported_modules
+    ]
+    near = [module, *(m for m in imported if m is not None)]
+    return any(name.startswith(_MODULES) for m in near for _, name in m.outline.imported_modules)
