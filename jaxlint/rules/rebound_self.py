@@ -11,7 +11,7 @@ from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.cst.failing import proposing
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import is_bound, may_run_after, names, variables
-from jaxlint.finding import Applicability
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CallMethod, CodeRead, Construct, Replace, Update, rests_on_annotation
 from jaxlint.infer.known.values import FunctionValue, Instance, options, plain
@@ -20,6 +20,7 @@ from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bodies.behind import Behind
+from jaxlint.rules.analyses.changes.dropped_steps import Drop, drop_of
 from jaxlint.rules.analyses.changes.returning import returning, returning_also
 from jaxlint.rules.analyses.changes.taken_out import holder_of
 from jaxlint.rules.analyses.changes.updates import array_copy, is_copy, puts_back
@@ -120,7 +121,10 @@ class ReboundSelf(NodeRule):
 
     A `self` (or other variable) that is used in any way afterwards is not reported: returned, yielded, passed on,
     stored, or read by an inner function that may be called then, or by `super()`, which takes what `self` stands for.
-    Nor is the method of a mutable class, which may change the object itself, nor an update that changes nothing.
+    Nor is the method of a mutable class, which may change the object itself, nor an update that changes nothing. A loop
+    that goes on from the copy of the turn before may be there to be timed, or to compile a function: with a clock,
+    `block_until_ready` or a profiler beside it it is not reported, and with low confidence where each turn takes the
+    same.
 
     ## References
 
@@ -154,10 +158,13 @@ class ReboundSelf(NodeRule):
                     continue
                 if not all(_makes_copy(value, owner, code, evaluator) for owner in owners):
                     continue
-                if not _is_used(target, node, evaluator, unchanged):
-                    yield structs.replace(
-                        _rebound(target, cls, function), fix=_returning(target.id, value, code, evaluator)
-                    )
+                update = next((e for e in code.events if isinstance(e, Update) and e.at is value.at), None)
+                drop = drop_of(target, update, code, evaluator)
+                if drop is not Drop.RUN and not _is_used(target, node, evaluator, unchanged):
+                    # an update that is written out in a method of what it updates is hardly there to be timed
+                    is_sure = drop.is_certain or (isinstance(update, Replace) and update.by is None)
+                    problem = _rebound(target, cls, function, drop, is_sure)
+                    yield structs.replace(problem, fix=_returning(target.id, value, code, evaluator))
             elif function.name in CONSTRUCTORS and cls.field(target.id) is not None:
                 if _is_stored(target.id, code, function) or _is_surely_used(target, code):
                     continue
@@ -220,12 +227,13 @@ def _rebound_names(node: FunctionNode, evaluator: Evaluator) -> Iterator[Problem
                 continue
         elif update.function.startswith("at."):
             continue
-        if _sees_all(code) or _is_used(target, node, evaluator):
+        drop = drop_of(target, update, code, evaluator)
+        if drop is Drop.RUN or _sees_all(code) or _is_used(target, node, evaluator):
             continue
         if holder is not None:
-            yield _not_put_back(target, update, code.function, holder)
+            yield _not_put_back(target, update, code.function, holder, drop)
         else:
-            problem = _lost(target, update, code.function, looped)
+            problem = _lost(target, update, code.function, looped, drop)
             yield problem if looped else structs.replace(problem, fix=_returning(target.id, value, code, evaluator))
 
 
@@ -397,20 +405,21 @@ def _is_stored(name: str, code: CodeRead, function: Function) -> bool:
     return any((dotted(c.func) or "").rpartition(".")[2] in ("__setattr__", "setattr", "update") for c in calls)
 
 
-def _rebound(target: Name, cls: PytreeClass, function: Function) -> Problem:
+def _rebound(target: Name, cls: PytreeClass, function: Function, drop: Drop, is_sure: bool) -> Problem:
     return Problem(
         at=target.at,
         message=(
             f"`{target.id}` is only a name in `{function.name}` of `{cls.name}`: binding it to an updated copy changes"
-            f" no instance, and the copy is never used; return it and let the caller rebind it"
+            f" no instance, and {drop.value}; return it and let the caller rebind it"
         ),
         reason="a method gets a reference to its object; assigning to the variable makes it refer to another one",
         help=f"return the copy, and write `x = x.{function.name}(...)` where the method is called",
+        confidence=None if is_sure else Confidence.LOW,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{function.name}",
     )
 
 
-def _lost(target: Name, update: Update, function: Function, looped: bool) -> Problem:
+def _lost(target: Name, update: Update, function: Function, looped: bool, drop: Drop) -> Problem:
     """What there is to say of a parameter or a variable of a loop."""
     thing = f"`{update.receiver.cls.name}`" if isinstance(update.receiver, Instance) else "object"
     where = f"in the loop for one {thing}" if looped else f"in `{function.name}` for the caller's {thing}"
@@ -418,29 +427,31 @@ def _lost(target: Name, update: Update, function: Function, looped: bool) -> Pro
     return Problem(
         at=target.at,
         message=(
-            f"`{target.id}` is only a name {where}: binding it to an updated copy changes no instance, and the copy is"
-            f" never used; {way_out}"
+            f"`{target.id}` is only a name {where}: binding it to an updated copy changes no instance, and"
+            f" {drop.value}; {way_out}"
         ),
         reason="assigning to a variable makes it refer to another object, and changes nothing that held the one before",
         help=way_out,
+        confidence=None if drop.is_certain else Confidence.LOW,
         declared=rests_on_annotation(update),
     )
 
 
-def _not_put_back(target: Name, update: Update, function: Function, holder: Expr) -> Problem:
+def _not_put_back(target: Name, update: Update, function: Function, holder: Expr, drop: Drop) -> Problem:
     """What there is to say of a part that is taken out, updated and forgotten."""
     kind = f"`{update.receiver.cls.name}`" if isinstance(update.receiver, Instance) else "part"
     held = dotted(holder)
     way_out = f"put the copy back into {f'`{held}`' if held else 'what it was taken of'}"
+    confidence = array_copy(update) if update.function.startswith("at.") else None
     return Problem(
         at=target.at,
         message=(
             f"`{target.id}` is only a name in `{function.name}` for the {kind} that it was given: binding it to an"
-            f" updated copy changes nothing that holds that one, and the copy is never used; {way_out}"
+            f" updated copy changes nothing that holds that one, and {drop.value}; {way_out}"
         ),
         reason="assigning to a variable makes it refer to another object, and changes nothing that held the one before",
         help=way_out,
-        confidence=array_copy(update) if update.function.startswith("at.") else None,
+        confidence=confidence if drop.is_certain else Confidence.LOW,
         declared=rests_on_annotation(update),
     )
 

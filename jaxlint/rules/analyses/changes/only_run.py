@@ -113,6 +113,17 @@ def is_measured_in(body: Body, call: Call, place: Place, evaluator: Evaluator) -
     return False
 
 
+def is_watched(place: Place, row: int, body: Body, evaluator: Evaluator) -> bool:
+    """Whether what stands in a row runs in a `with` statement that may take the time of it, and gives nothing else."""
+    for statement in walk(body, nested=False):
+        if isinstance(statement, With) and statement.at.lineno <= row <= statement.at.end_lineno:
+            read = names_read(statement.body)
+            managers = [one for one, entered in statement.items if entered is None or dotted(entered) not in read]
+            if any(_may_watch(manager, place, evaluator) for manager in managers):
+                return True
+    return False
+
+
 def _may_watch(manager: Expr, place: Place, evaluator: Evaluator) -> bool:
     """Whether what a call makes for a `with` statement may take the time of what runs there: a library's may not."""
     if not isinstance(manager, Call):
@@ -138,7 +149,7 @@ def compiles_first(update: Update, evaluator: Evaluator) -> bool:
     returns what is copied as it was.
     """
     place, func = update.place, update.call.func
-    if not _is_compiled(update, evaluator):
+    if not is_compiled(update, evaluator):
         return False
     body = None if not place.functions else evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0]))
     if body is None:
@@ -153,7 +164,7 @@ def compiles_first(update: Update, evaluator: Evaluator) -> bool:
     return taken or any(_reads_clock(s, update, evaluator) for s in walk(body))
 
 
-def _is_compiled(update: Update, evaluator: Evaluator) -> bool:
+def is_compiled(update: Update, evaluator: Evaluator) -> bool:
     """Whether a decorated function is called, a compiled method, or a decorated one of what could be changed."""
     receiver: Value = UNKNOWN
     place = update.place
