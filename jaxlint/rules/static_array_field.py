@@ -130,6 +130,7 @@ class StaticArrayField(ClassRule, EventRule):
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the values that are put into static fields, and at bundles of constants that cross."""
         from jaxlint.rules.analyses.rebuilding.frozen import refuses_assignment
+        from jaxlint.rules.analyses.under_trace.tracers_given import hands_out_tracer
 
         if isinstance(event, Cross):
             yield from _traced(event, evaluator)
@@ -156,6 +157,8 @@ class StaticArrayField(ClassRule, EventRule):
             sure = gives_array(value.value, cls, evaluator)
             if sure is None or _says_array(field, cls, evaluator) is not None:
                 continue  # no array, or reported at the field
+            if not isinstance(event, AssignAttribute) and hands_out_tracer(event, value, field, cls, evaluator):
+                continue  # what comes out of the function holds a tracer, as JAX208 tells
             contradicts = holds_array(declared_value(field, cls, evaluator), cls, evaluator) is not None
             if not sure and (contradicts or evaluator.promises.no_large_array(field, cls)):
                 continue  # two annotations contradict each other, or it may be an array of one element

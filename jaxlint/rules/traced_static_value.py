@@ -28,6 +28,7 @@ from jaxlint.rules.analyses.under_trace.traced_leaves import (
     mapped_parameters,
     traced_parameters,
 )
+from jaxlint.rules.analyses.under_trace.tracers_given import as_written
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Binary, Call, Display, Expr, Name, Subscript, Unary, last_name, unpacked
@@ -188,7 +189,7 @@ def _static_values(code: CodeRead, evaluator: Evaluator) -> Iterator[_Static]:
         if not statics or cls.framework.is_stateful:
             continue
         for value, field in statics:
-            expr = _given(value, event.call)
+            expr = as_written(value, event.call)
             if expr is None or not is_stored(field.name, cls):
                 continue
             if is_returned(event.call, code.body, {field.name}, (code.place.module, code.scope), evaluator):
@@ -228,11 +229,6 @@ def _is_computed_at_once(body: Body) -> bool:
     """Whether a body has jax compute something while it traces: `with jax.ensure_compile_time_eval():`."""
     opened = (expr for s in walk(body, nested=False) if isinstance(s, With) for expr, _ in s.items)
     return any(isinstance(expr, Call) and last_name(expr.func) == "ensure_compile_time_eval" for expr in opened)
-
-
-def _given(value: KeywordValue, call: Call) -> Expr | None:
-    """What is given for a field, as it is written."""
-    return next((a.value for a in call.args if a.at is value.at and not a.star), None)
 
 
 class _Computed:
@@ -281,7 +277,7 @@ class _Computed:
         if made is None:
             return False
         for value in made.arguments:
-            field, given = made.cls.cls.field(value.name), _given(value, made.call)
+            field, given = made.cls.cls.field(value.name), as_written(value, made.call)
             if field is not None and given is not None and field.role is Role.LEAF:
                 if self.is_traced(given, value, field, made.cls.cls):
                     return True

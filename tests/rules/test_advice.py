@@ -63,3 +63,18 @@ def test_a_count_in_a_method_is_reported_with_the_method() -> None:
     (finding,) = check_source(path.read_text(encoding="utf-8"))
     what = finding.message.partition(":")[0]
     assert (finding.code, what) == ("JAX512", "`calls` of `Encoder` is a Python number that `__call__` counts up")
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "jax.lax.scan(lambda one, x: (one.replace(count=one.count + 1), x), carry, xs)",
+        "jax.lax.while_loop(lambda one: one.genome < 3, lambda one: one.replace(count=one.count + 1), carry)",
+        "jax.lax.fori_loop(0, 3, lambda i, one: one.replace(count=one.count + 1), carry)",
+    ],
+)
+def test_a_static_count_that_a_lambda_carries_is_refused_at_once(loop: str) -> None:
+    counted = _HEAD.rstrip() + "\n    count: int = struct.field(pytree_node=False, default=0)\n"
+    (finding,) = check_source(f"{counted}\n\ndef run(carry: Member, xs: jax.Array):\n    return {loop}\n")
+    assert finding.code == "JAX202"
+    assert "a loop of jax that carries it raises TypeError" in finding.message

@@ -43,6 +43,7 @@ from jaxlint.syntax.expressions import (
     Binary,
     Call,
     Display,
+    Lambda,
     Starred,
     dotted,
     last_name,
@@ -139,7 +140,7 @@ def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
                 field,
                 what,
                 confidence,
-                _is_carried(event),
+                _is_carried(event, evaluator),
                 is_scheduled,
                 event.in_loop,
                 is_compiled,
@@ -327,10 +328,21 @@ def _is_compiled(event: Event) -> bool:
     return any(event.place.applied(function) for function in event.place.functions)
 
 
-def _is_carried(event: Event) -> bool:
-    """Whether a loop of jax that has a carry calls a function around the update at each of its turns."""
-    around, applied = event.place.functions, event.place.applied
-    return any(one.transform.name in CARRIED for function in around for one in applied(function))
+def _is_carried(event: FieldEvent, evaluator: Evaluator) -> bool:
+    """Whether a loop of jax that has a carry calls a function around the update, or a lambda, at each of its turns."""
+    place = event.place
+    if any(one.transform.name in CARRIED for function in place.functions for one in place.applied(function)):
+        return True
+    if isinstance(event, AssignAttribute) or not place.functions:
+        return False
+    body, at = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[-1])), place_of(event.call.at)
+    resolver = evaluator.model.resolver
+    return any(
+        any(isinstance(a.value, Lambda) and place_of(a.value.at).holds(at) for a in part.args)
+        and resolver.library_name(part.func, place.module, place.scope) in CARRIED
+        for part in all_parts(body or ())
+        if isinstance(part, Call)
+    )
 
 
 def _meets_jax(event: Event, cls: PytreeClass, evaluator: Evaluator) -> bool:
