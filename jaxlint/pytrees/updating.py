@@ -18,6 +18,7 @@ from jaxlint.libraries.updates import (
 from jaxlint.project.index import Accepted, VisibleUpdates
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
 from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.made_of_fields import takes_fields
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, without_call
@@ -97,9 +98,22 @@ def is_updatable(cls: PytreeClass, attr: str) -> bool:
     field = cls.field(attr)
     if field is None or not cls.fields_known or cls.unknown_decorator:
         return False
-    by_method = cls.framework.replace_method is not None
-    by_leaf = cls.framework.copies_leaves and not is_left_to_class(cls, attr)
-    return by_method or by_leaf or cls.custom_init() is None
+    if not is_copied_by_constructor(cls, attr):
+        return not is_left_to_class(cls, attr)
+    return field.init and takes_fields(cls) is True
+
+
+def is_copied_by_constructor(cls: PytreeClass, attr: str) -> bool:
+    """Whether what copies an instance with another value calls its constructor, as `dataclasses.replace` does."""
+    by_leaf = update_function(cls, attr).endswith("tree_at")
+    return not by_leaf and any(c.is_dataclass for c in cls.mro)
+
+
+def is_not_updatable(cls: PytreeClass, attr: str) -> bool:
+    """Whether the constructor certainly refuses what a copy with another value of the attribute would pass it."""
+    field = cls.field(attr)
+    refused = (field is not None and not field.init) or takes_fields(cls) is False
+    return refused and is_copied_by_constructor(cls, attr)
 
 
 def is_left_to_class(cls: PytreeClass, attr: str) -> bool:

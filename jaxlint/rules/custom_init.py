@@ -9,11 +9,12 @@ import msgspec
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.made_of_fields import own_init
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.instantiated import is_left_to_subclasses
 from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
-from jaxlint.symbols.outline import Definition, Function, Parameter
+from jaxlint.symbols.outline import Function, Parameter
 
 #: So many arguments of the call that rebuilds an instance are shown.
 _MAX_SHOWN = 3
@@ -104,7 +105,7 @@ class CustomInit(ClassRule):
         """Compare the parameters of `__init__` with what it is called with."""
         is_mapping = cls.is_mapping is True
         rebuilt = cls.is_rebuilt_by_constructor
-        init = _own_init(cls)
+        init = own_init(cls)
         if not (is_mapping or rebuilt) or cls.registered is not True or cls.unknown_decorator or init is None:
             return
         given = _given(cls)
@@ -129,28 +130,9 @@ class _Given(msgspec.Struct, frozen=True):
     complete: bool
 
 
-def _own_init(cls: PytreeClass) -> Function | None:
-    """The written `__init__` that constructs instances, if its parameters are those of the constructor."""
-    init = cls.custom_init()
-    found = cls.method("__init__")
-    if init is None or found is None or init.decorators or not init.parameters:
-        return None
-    if any("__new__" in c.symbol.declaration.methods or _has_metaclass(c) for c in cls.mro):
-        return None
-    owner = found[0]
-    if owner is not cls and not cls.bases_known:
-        return None
-    binding = owner.module.outline.scopes[owner.symbol.declaration.qualname].bindings["__init__"][-1]
-    return init if isinstance(binding, Definition) and not binding.guard else None
-
-
 def _cannot_be_made(cls: PytreeClass, init: Function) -> bool:
     """Whether the constructor assigns to a frozen `self`, which is said elsewhere: there is nothing to rebuild."""
     return cls.frozen is True and "__init__" not in cls.framework.assignable_in and bool(init.self_assignments)
-
-
-def _has_metaclass(cls: PytreeClass) -> bool:
-    return any(argument.keyword == "metaclass" for argument in cls.symbol.declaration.bases)
 
 
 def _given(cls: PytreeClass) -> _Given | None:

@@ -13,6 +13,7 @@ from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import is_left_to_class, update_text
 from jaxlint.rules.analyses.bodies.lookups import is_belied
+from jaxlint.rules.analyses.fixes.copies import made_anew_help
 from jaxlint.rules.analyses.fixes.rebinding import rebinding, rebinding_help
 from jaxlint.rules.analyses.instances.methods import is_left_over
 from jaxlint.rules.analyses.rebuilding.frozen import (
@@ -95,7 +96,8 @@ class FrozenAssignment(EventRule):
     a parameter without annotation, as callers that are not seen may pass something else. What was taken out of a list
     or dict, or off an attribute, is put back there: `states[0] = sky`, in a loop over `enumerate(states)`, too. There
     is no fix where somebody else holds the instance (another variable, a list that it was appended to, a caller that
-    goes on with it) and would not see the copy, and for functions that other modules call or that are handed on.
+    goes on with it) and would not see the copy, and for functions that other modules call or that are handed on; nor
+    where the copy would need an `__init__` that takes the fields as they are, and the class has another one.
 
     ## When not to use it
 
@@ -180,6 +182,8 @@ def _way_out(cls: PytreeClass, event: AssignAttribute, evaluator: Evaluator) -> 
     if event.how == "delete":
         return "build a new instance instead"
     name, attr = event.receiver_text, event.attr or "field"
+    if anew := made_anew_help(cls, attr):
+        return anew
     if name is None:
         return f"put a copy made with `{update_text(cls, None, attr)}` in its place"
     update = update_text(cls, name, attr)

@@ -16,6 +16,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.analyses.bodies.updated_at import is_updated_by_at
 from jaxlint.rules.analyses.fields.numpy_fields import is_called_with_numpy, is_made_with_numpy
+from jaxlint.rules.analyses.fixes.copies import made_anew_help
 from jaxlint.rules.analyses.fixes.rebinding import rebinding_help, setting_field, setting_item
 from jaxlint.rules.analyses.instances.references import may_be_reference
 from jaxlint.rules.base import EventRule, Problem
@@ -312,6 +313,8 @@ def _update_of_array(event: AssignItem, evaluator: Evaluator) -> str:
     if not event.owner.cls.is_pytree or event.owner.cls.frozen is False:
         return f"use `{name} = {made}`"
     owner, _, attr = name.rpartition(".")
+    if anew := made_anew_help(event.owner.cls, attr):
+        return anew
     update = update_text(event.owner.cls, owner, attr).removesuffix("...)") + f"{made})"
     return rebinding_help(owner, update, event.at, event.place, evaluator)
 
@@ -327,6 +330,8 @@ def _update_of_instance(event: AssignItem, cls: PytreeClass, evaluator: Evaluato
         return "build a new instance instead"
     if cls.frozen is False:
         return f"use `{name or '...'}.{field} = ...`"
+    if anew := made_anew_help(cls, field):
+        return anew
     update = update_text(cls, name, field)
     if isinstance(index, Name):
         update = _by_variable(cls, name, index.id)

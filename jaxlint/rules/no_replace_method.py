@@ -15,9 +15,10 @@ from jaxlint.libraries.updates import COPYING_NAMES, REPLACE_FUNCTIONS, TREE_AT
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import update_function, update_text
+from jaxlint.pytrees.updating import is_not_updatable, update_function, update_text
 from jaxlint.rules.analyses.bodies.lookups import is_method_asked_for
 from jaxlint.rules.analyses.changes.updates import is_no_dataclass
+from jaxlint.rules.analyses.fixes.copies import keeps_fields, made_anew_help
 from jaxlint.rules.analyses.fixes.rebinding import taking_result
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, dotted
@@ -80,7 +81,8 @@ class NoReplaceMethod(EventRule):
 
     `state.replace(x=1)` becomes `dataclasses.replace(state, x=1)`, or calls the method that the framework has; of
     a layer with a constructor of its own, one leaf is replaced with `eqx.tree_at`. The fix is safe: the line could only
-    raise. Where nobody takes the result, it is assigned to the variable, too, and that is unsafe.
+    raise. Where nobody takes the result, it is assigned to the variable, too, and that is unsafe. There is no fix where
+    the copy would need an `__init__` that takes the fields, and the class has another one.
 
     ## When not to use it
 
@@ -122,7 +124,7 @@ class NoReplaceMethod(EventRule):
 
 def _problem(cls: PytreeClass, call: Call, at: object, method: str | None, fix: Proposal | None) -> Problem:
     receiver = call.func.value if method is not None and isinstance(call.func, Attribute) else call.positional[0]
-    way_out = f"use `{_way_out(cls, dotted(receiver) or '...', call)}`"
+    way_out = _way_out(cls, dotted(receiver) or "...", call)
     if method is None:
         wrong = f"is no dataclass: `{dotted(call.func) or 'replace'}` raises TypeError"
     else:
@@ -147,11 +149,15 @@ def _updating(event: CallMethod, receiver: Instance, evaluator: Evaluator) -> Pr
     method = cls.framework.replace_method
     if method is not None:
         at = call.func.at
-        return Proposal(f"Call `{method}`", Applicability.SAFE, (Rename(at, method),)) if method != event.name else None
-    takes_fields = cls.custom_init() is None and cls.fields_known
-    if cls.framework.copies_leaves and not takes_fields:
-        return _at_leaf(event, cls, evaluator)
-    if not cls.is_dataclass or not takes_fields or cls.frozen is None:
+        if method == event.name or any(is_not_updatable(cls, name or "") for name in names):
+            return None
+        return Proposal(f"Call `{method}`", Applicability.SAFE, (Rename(at, method),))
+    if cls.framework.copies_leaves and (cls.custom_init() is not None or not cls.fields_known):
+        at_leaf = _at_leaf(event, cls, evaluator)
+        if at_leaf is not None:
+            return at_leaf
+    is_set = all((field := cls.field(name or "")) is not None and field.init for name in names)
+    if not cls.is_dataclass or not is_set or not keeps_fields(cls) or cls.frozen is None:
         return None
     function = update_function(cls, next(iter(names)) or "")
     function = "dataclasses.replace" if function.endswith("tree_at") else function
@@ -190,11 +196,12 @@ def _of_tuple(event: Replace) -> Proposal | None:
 
 
 def _way_out(cls: PytreeClass, name: str, call: Call) -> str:
-    """What to write instead."""
-    given = next((a.keyword for a in call.args if a.keyword is not None), None)
-    field = given or next((f.name for f in cls.fields), "field")
+    """What to do instead."""
+    given = [a.keyword for a in call.args if a.keyword is not None]
+    fields = given or [f.name for f in cls.fields] or ["field"]
     if cls.framework.is_stateful:
-        return f"{name}.{field} = ..."
+        return f"use `{name}.{fields[0]} = ...`"
     if cls.framework.replace_method is None and not any(c.is_dataclass for c in cls.mro):
-        return f"{cls.name}(...)"
-    return update_text(cls, None if name == "..." else name, field)
+        return f"use `{cls.name}(...)`"
+    anew = next(filter(None, (made_anew_help(cls, field) for field in given or fields[:1])), "")
+    return anew or f"use `{update_text(cls, None if name == '...' else name, fields[0])}`"

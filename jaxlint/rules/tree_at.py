@@ -21,6 +21,7 @@ from jaxlint.pytrees.frameworks.equinox import EMPTY_WITHOUT
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.changes.selections import selection
+from jaxlint.rules.analyses.fixes.copies import is_copied, made_anew_help
 from jaxlint.rules.analyses.instances.given_literals import is_given_tuple
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import (
@@ -123,7 +124,8 @@ class TreeAt(EventRule):
 
     A static field is replaced with `dataclasses.replace`, the item of an array with `.at[i].set(v)`, the first two
     arguments are swapped, and what is selected twice is selected once: these are safe, for the call could only raise,
-    or gives the same. A name becomes the nearest field, and one number is given for each node; these are unsafe.
+    or gives the same. There is no fix of a static field where `__init__` does not take the fields alone. A name becomes
+    the nearest field, and one number is given for each node; these are unsafe.
 
     ## When not to use it
 
@@ -274,7 +276,8 @@ def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evalua
         if field.role is Role.STATIC and cls.framework is EQUINOX:
             what = f"selects `{attr}` of `{cls.name}`, which is static"
             fix = _replaced(expr, event, evaluator) if inner is step.value else None
-            return _Wrong(step.at, what, "TypeError (not a leaf of the pytree)", "use `dataclasses.replace`", fix)
+            way_out = made_anew_help(cls, attr) or "use `dataclasses.replace`"
+            return _Wrong(step.at, what, "TypeError (not a leaf of the pytree)", way_out, fix)
         if step is steps[0] and _is_one_of_many_empty(attr, holder, event, evaluator):
             what, way_out = f"selects `{attr}`, one of several None in the tree", "pass `is_leaf=lambda x: x is None`"
             return _Wrong(step.at, what, "ValueError (does not uniquely identify a single element)", way_out)
@@ -421,7 +424,7 @@ def _replaced(expr: Expr, event: Update, evaluator: Evaluator) -> Proposal | Non
     instance = plain(event.receiver)
     if not isinstance(where, Lambda) or where.body is not expr or not isinstance(expr, Attribute):
         return None
-    if tree is None or value is None or not isinstance(instance, Instance) or instance.cls.custom_init() is not None:
+    if tree is None or value is None or not isinstance(instance, Instance) or not is_copied(instance.cls, expr.attr):
         return None
     place = event.place
     written = spelled("dataclasses.replace", place.module, evaluator.model.resolver, place.scope)

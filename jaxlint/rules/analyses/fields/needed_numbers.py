@@ -16,10 +16,12 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.instances.methods import may_have
 from jaxlint.rules.analyses.under_trace.static_uses import (
+    CHECK,
     CONVERSION,
     INSTEAD,
     KEY,
     LEAST,
+    LOOP,
     NUMPY,
     TRUTH,
     StaticUses,
@@ -32,7 +34,7 @@ from jaxlint.syntax.statements import all_parts, bound_once, parts
 #: Through how many functions that call each other those that run compiled are looked for.
 _FAR = 4
 #: What a leaf does as well where it is written in another way. Other needs are for how much there is of something.
-_REPLACEABLE = frozenset({TRUTH, LEAST, CONVERSION, KEY, NUMPY})
+_REPLACEABLE = frozenset({TRUTH, LOOP, CHECK, LEAST, CONVERSION, KEY, NUMPY})
 
 
 class Need(msgspec.Struct, frozen=True):

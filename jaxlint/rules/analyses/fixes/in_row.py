@@ -7,8 +7,9 @@ from collections.abc import Collection
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute
-from jaxlint.pytrees.updating import is_updatable, update_function
+from jaxlint.pytrees.updating import update_function
 from jaxlint.rules.analyses.bodies.binding import is_around
+from jaxlint.rules.analyses.fixes.copies import is_copied
 from jaxlint.rules.analyses.fixes.held import body_around
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, children, dotted
@@ -88,7 +89,7 @@ class _Rows:
         only = targets[0] if len(targets) == 1 else None
         if not isinstance(only, Attribute) or dotted(only.value) != self._holder:
             return None
-        return only if is_updatable(self._cls, only.attr) else None
+        return only if is_copied(self._cls, only.attr) else None
 
     def _may_follow(self, statement: Statement, target: Attribute, last: Statement, row: list[Attribute]) -> bool:
         """Whether an assignment may be made together with those in front of it."""

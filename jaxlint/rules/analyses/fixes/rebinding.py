@@ -14,8 +14,9 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, AssignItem, MutateField, Place
 from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.updating import is_updatable, update_function, update_template
+from jaxlint.pytrees.updating import update_function, update_template
 from jaxlint.rules.analyses.changes.returning import is_only_returned, returning, taking
+from jaxlint.rules.analyses.fixes.copies import is_copied
 from jaxlint.rules.analyses.fixes.held import ANYTIME, are_dropped, are_dropped_elsewhere, body_around, is_lost
 from jaxlint.rules.analyses.fixes.in_row import assigned_in_row
 from jaxlint.rules.analyses.fixes.keeping import callers_go_on, is_held_elsewhere
@@ -285,7 +286,7 @@ def copy_written(
     """
     template, needed = "{value}", dict[NeededImport, None]()
     for depth, (attr, instance) in reversed(list(enumerate(zip(path, instances, strict=True)))):
-        if instance is None or not is_updatable(instance.cls, attr):
+        if instance is None or not is_copied(instance.cls, attr):
             return None
         function = update_function(instance.cls, attr)
         if not function.startswith("."):

@@ -50,8 +50,8 @@ from jaxlint.syntax.statements import (
     parts,
 )
 
-TRUTH, COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, LEAST, NUMPY, NUMPY_SHAPE = (
-    "in a condition",
+TRUTH, LOOP, CHECK = "in a condition", "in the condition of a loop", "in an assertion"
+COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, LEAST, NUMPY, NUMPY_SHAPE = (
     "for the number of turns",
     "in a shape",
     "in a slice",
@@ -68,7 +68,7 @@ TRUTH, COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, 
 )
 #: What is raised for each (jax 0.10.2).
 ERRORS = {
-    TRUTH: "TracerBoolConversionError",
+    **dict.fromkeys((TRUTH, LOOP, CHECK), "TracerBoolConversionError"),
     COUNT: "TracerIntegerConversionError",
     SHAPE: "TypeError (Shapes must be 1D sequences of concrete values of integer type)",
     SLICE: "IndexError (Slice entries must be static integers)",
@@ -86,6 +86,8 @@ ERRORS = {
 #: What does the same with a value that changes all the time.
 INSTEAD = {
     TRUTH: "use `jnp.where` or `jax.lax.cond`",
+    LOOP: "use `jax.lax.while_loop`",
+    CHECK: "check it before the call, or use `jax.experimental.checkify`",
     COUNT: "use `jax.lax.fori_loop`",
     SLICE: "use `jax.lax.dynamic_slice`",
     INDEX: "make an array of the list, or use `jax.lax.switch`",
@@ -239,26 +241,28 @@ class StaticUses:
             case If(branches=branches):
                 for test, _ in branches:
                     self._truth(test)
-            case While(test=test) | Assert(test=test):
-                self._truth(test)
+            case While(test=test):
+                self._truth(test, LOOP)
+            case Assert(test=test):
+                self._truth(test, CHECK)
             case For(iterable=Call() as call):
                 self._inside(call)
             case _:
                 for expr in expressions(statement):
                     self._inside(expr)
 
-    def _truth(self, test: Expr) -> None:
+    def _truth(self, test: Expr, how: str = TRUTH) -> None:
         """The uses in an expression whose truth value is asked for."""
         match test:
             case Unary(op="not", operand=operand):
-                self._truth(operand)
+                self._truth(operand, how)
             case BoolOp(left=left, right=right):
-                self._truth(left)
-                self._truth(right)
+                self._truth(left, how)
+                self._truth(right, how)
             case NamedExpr(value=value):
-                self._truth(value)
+                self._truth(value, how)
             case _:
-                if not self._use(test, TRUTH):
+                if not self._use(test, how):
                     self._inside(test)
 
     def _inside(self, expr: Expr) -> None:

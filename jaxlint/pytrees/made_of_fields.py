@@ -1,0 +1,43 @@
+"""Whether the constructor of a class takes its fields, as `dataclasses.replace` passes them."""
+
+from __future__ import annotations
+
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.symbols.outline import Definition, Function
+
+
+def own_init(cls: PytreeClass) -> Function | None:
+    """The written `__init__` that constructs instances, if its parameters are those of the constructor."""
+    init = cls.custom_init()
+    found = cls.method("__init__")
+    if init is None or found is None or init.decorators or not init.parameters:
+        return None
+    if any("__new__" in c.symbol.declaration.methods or _has_metaclass(c) for c in cls.mro):
+        return None
+    owner = found[0]
+    if owner is not cls and not cls.bases_known:
+        return None
+    binding = owner.module.outline.scopes[owner.symbol.declaration.qualname].bindings["__init__"][-1]
+    return init if isinstance(binding, Definition) and not binding.guard else None
+
+
+def _has_metaclass(cls: PytreeClass) -> bool:
+    return any(argument.keyword == "metaclass" for argument in cls.symbol.declaration.bases)
+
+
+def takes_fields(cls: PytreeClass) -> bool | None:
+    """Whether the constructor can be called with the fields by name and with nothing else; None if nobody knows."""
+    if cls.custom_init() is None:
+        return True if cls.fields_known and not cls.unknown_decorator else None
+    init = own_init(cls)
+    if init is None or cls.unknown_decorator:
+        return None
+    passed = {f.name for f in cls.fields if f.init}
+    named = {p.name: p for p in init.parameters[1:] if p.kind in ("positional", "keyword")}
+    if not passed <= named.keys():
+        takes_more = any(p.kind == "**" for p in init.parameters)
+        return None if takes_more or not cls.fields_known else False
+    required = {p.name for p in named.values() if p.default is None}
+    if not cls.fields_known:
+        return None
+    return required <= passed
