@@ -158,8 +158,8 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     min_confidence: Annotated[
         Literal["low", "medium", "high"] | UnsetType,
         _key(
-            "How sure a finding must be to be reported: of `high` ones at least 98 % were true on code in the wild, of"
-            " `medium` ones at least 85 %; `low` is a guess by name and type, and only shown when it is asked for.",
+            "How sure a finding must be to be reported: `high` means certain from the text, `medium` that another reading"
+            " is possible (the README counts how many are true); `low` is a guess, and only shown when it is asked for.",
             must='"low", "medium" or "high"',
             example='min-confidence = "low"',
             default="medium",
