@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -34,6 +35,9 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.expressions import Constant
+
+if TYPE_CHECKING:
+    from jaxlint.rules.analyses.fields.needed_numbers import Need
 
 _MAX_DEPTH = 5
 #: What Python needs the values of, as `range`, a slice or `if` do. Beside a float, an int is a number to compute with.
@@ -96,7 +100,8 @@ class StaticArrayField(ClassRule, EventRule):
 
     The marker is dropped, or the name goes from `meta_fields` to `data_fields`, if the class is in the same file. The
     fix is unsafe: the pytree has another structure then. There is no fix for a field that may hold an `int`,
-    `bool` or `str` instead, as in `int | Array`: code that asks for its value could not do so any more.
+    `bool` or `str` instead, as in `int | Array`: code that asks for its value could not do so any more;
+    nor for a number that a compiled function needs for a shape or a `range`.
 
     ## When not to use it
 
@@ -168,9 +173,20 @@ class StaticArrayField(ClassRule, EventRule):
             # aux data is put right in tree_flatten, wherever the instance is made
             flattens = any(cls.method(name) is not None for name in ("tree_flatten", "tree_flatten_with_keys"))
             in_flatten = flattens and field.owner.module is event.place.module
-            fix = _as_leaf(field, cls, event.place.module, evaluator)
-            at = field.at if in_flatten else value.at
-            yield _problem(at, cls, field, "is static and is given an array", confidence, fix)
+            at, how = field.at if in_flatten else value.at, "is static and is given an array"
+            need = None if in_flatten else _needed(field, cls, event.place.module, evaluator)
+            fix = _as_leaf(field, cls, event.place.module, evaluator) if need is None else None
+            yield _problem(at, cls, field, how, confidence, fix, need)
+
+
+def _needed(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Need | None:
+    """What a compiled function needs a field for that is declared as a number, and that must be static for it."""
+    from jaxlint.rules.analyses.fields.needed_numbers import need_of
+
+    if not isinstance(plain(declared_value(field, cls, evaluator)), Scalar):
+        return None
+    need = need_of(field, cls, module, evaluator)
+    return need if need is not None and need.is_for_structure else None
 
 
 def _may_cross_from(module: Module, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -412,18 +428,25 @@ def gives_array(value: Value, cls: PytreeClass, evaluator: Evaluator) -> bool | 
 
 
 def _problem(
-    at: object, cls: PytreeClass, field: Field, how: str, confidence: Confidence, fix: Proposal | None
+    at: object,
+    cls: PytreeClass,
+    field: Field,
+    how: str,
+    confidence: Confidence,
+    fix: Proposal | None,
+    need: Need | None = None,
 ) -> Problem:
     from jaxlint.rules.analyses.fixes.roles import unmarking_help
 
+    way_out = "make it a data field" if need is None else need.kept
     return Problem(
         at=at,
-        message=f"field `{field.name}` of `{cls.name}` {how}: {cls.framework.static_array}; make it a data field",
+        message=f"field `{field.name}` of `{cls.name}` {how}: {cls.framework.static_array}; {way_out}",
         reason=(
             "static fields are compared with ==, which two arrays of more than one element do not answer;"
             " until then the values of the first instance are baked into the compiled function"
         ),
-        help=f"{unmarking_help(field, cls)}, or hold a hashable value (a tuple, bytes)",
+        help=f"{unmarking_help(field, cls)}, or hold a hashable value (a tuple, bytes)" if need is None else way_out,
         confidence=confidence,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{field.name}",
         fix=fix,

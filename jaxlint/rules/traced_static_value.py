@@ -18,6 +18,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.keeping import is_stored
+from jaxlint.rules.analyses.fields.needed_numbers import Need, need_of
 from jaxlint.rules.analyses.fixes.roles import make_leaf
 from jaxlint.rules.analyses.under_trace.compiled_callers import EveryName, Numbers, bare, compiled_callers, is_returned
 from jaxlint.rules.analyses.under_trace.traced_leaves import (
@@ -104,7 +105,7 @@ class TracedStaticValue(BodyRule):
     ## Fix safety
 
     The marker is taken from the field, if it is declared in the same file. The fix is unsafe: what was static becomes a
-    leaf.
+    leaf. There is none where a compiled function needs the number, for a shape or a `range`: a leaf would be traced.
 
     ## When not to use it
 
@@ -163,8 +164,9 @@ class TracedStaticValue(BodyRule):
                     where = f"`{function.name}`, which {caller.name} calls"
                     break
         for one in found:
-            fix = make_leaf(one.field, one.cls, code.place.module, evaluator.model)
-            yield _problem(one.value.at, one.cls, one.field, where, _compares(code), fix)
+            need = need_of(one.field, one.cls, code.place.module, evaluator)
+            fix = make_leaf(one.field, one.cls, code.place.module, evaluator.model) if need is None else None
+            yield _problem(one.value.at, one.cls, one.field, where, _compares(code), need, fix)
 
 
 class _Static(msgspec.Struct, frozen=True):
@@ -333,9 +335,11 @@ def _compares(code: CodeRead) -> bool:
 
 
 def _problem(
-    at: object, cls: PytreeClass, field: Field, where: str, is_compared: bool, fix: Proposal | None
+    at: object, cls: PytreeClass, field: Field, where: str, is_compared: bool, need: Need | None, fix: Proposal | None
 ) -> Problem:
     way_out = f"make `{field.name}` a data field"
+    if need is not None:
+        way_out = need.kept if need.is_for_structure else f"{way_out}, {need.way_out}"
     fails = "where it is used (UnexpectedTracerError)"
     if is_compared:
         fails = "as soon as the structures are compared, or where it is used"

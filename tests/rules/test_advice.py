@@ -78,3 +78,23 @@ def test_a_static_count_that_a_lambda_carries_is_refused_at_once(loop: str) -> N
     (finding,) = check_source(f"{counted}\n\ndef run(carry: Member, xs: jax.Array):\n    return {loop}\n")
     assert finding.code == "JAX202"
     assert "a loop of jax that carries it raises TypeError" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ("@jax.jit\ndef make(x):\n    return Member(x, count=x)\n", "JAX208"),
+        ("def make():\n    return Member(jnp.ones(2), count=jnp.ones(2))\n", "JAX201"),
+    ],
+)
+@pytest.mark.parametrize("is_needed", [True, False])
+def test_a_number_that_makes_a_shape_is_to_stay_static(given: str, code: str, is_needed: bool) -> None:
+    counted = (
+        f"import jax.numpy as jnp{_HEAD.rstrip()}\n    count: int = struct.field(pytree_node=False, default=0)\n\n\n"
+    )
+    read = "jnp.zeros(member.count)" if is_needed else "member.genome"
+    reading = f"@jax.jit\ndef read(member: Member):\n    return {read}\n\n\n"
+    (finding,) = check_source(counted + reading + given)
+    advice = "give it a Python number: it has to be static, as `read` needs its value in a shape"
+    assert finding.code == code
+    assert (advice in finding.message, finding.fix is None) == (is_needed, is_needed)

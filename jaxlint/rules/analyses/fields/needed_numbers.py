@@ -55,6 +55,11 @@ class Need(msgspec.Struct, frozen=True):
         of = f"`{self.function}`, which needs its value {self.how}"
         return f"and {instead} in {of}" if instead else f"once {of}, can do without"
 
+    @property
+    def kept(self) -> str:
+        """What to do where the function cannot do without."""
+        return f"give it a Python number: it has to be static, as `{self.function}` needs its value {self.how}"
+
 
 def need_of(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Need | None:
     """The need of a function that runs compiled and reads the field, as far as names tell; for structure, if any is."""
