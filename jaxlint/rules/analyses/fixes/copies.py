@@ -34,7 +34,7 @@ def made_anew_help(cls: PytreeClass, attr: str) -> str:
         return f"{anew}, which may change what it is given" if runs_again else ""
     field = cls.field(attr)
     if field is not None and not field.init:
-        return f"make a new `{cls.name}(...)`, as `{function}` refuses a field with `init=False`"
+        return f"let the constructor take `{attr}`, as `{function}` refuses a field with `init=False`"
     init = cls.custom_init()
     if init is not None and not init.takes(attr):
         return f"let `__init__` of `{cls.name}` take all fields and require nothing else, and use `{function}`"
