@@ -158,8 +158,9 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     min_confidence: Annotated[
         Literal["low", "medium", "high"] | UnsetType,
         _key(
-            "How sure a finding must be to be reported: `high` means certain from the text, `medium` that another reading"
-            " is possible (the README counts how many are true); `low` is a guess, and only shown when it is asked for.",
+            "How sure a finding must be to be reported: `high` means certain from the text, `medium` that another"
+            " reading is possible (the README counts how many are true); `low` is a guess, and only shown when it is"
+            " asked for.",
             must='"low", "medium" or "high"',
             example='min-confidence = "low"',
             default="medium",
