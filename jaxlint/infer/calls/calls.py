@@ -69,7 +69,7 @@ from jaxlint.infer.transforms.applied import Applied
 from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import TRANSFORMS
-from jaxlint.libraries.updates import GIVE_SAME
+from jaxlint.libraries.updates import GIVE_SAME, RESTORING
 from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
@@ -168,6 +168,8 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         match func:
             case ClassObject():
                 return self._construct(func, call, values)
+            case FunctionValue() if func.symbol.full_name in RESTORING:
+                return self.known_functions.call(func.symbol.full_name, call, values, env)
             case FunctionValue():
                 self._train_state(func, call, values)
                 self._own_update(func, call, values)
