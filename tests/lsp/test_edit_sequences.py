@@ -52,6 +52,8 @@ class Edits(RuleBasedStateMachine):
         self.texts: dict[str, str] = {}
         self.workspace = Workspace([str(self.folder)])
         self.answers: dict[str, list[tuple[object, ...]]] = {}
+        #: What was answered of the last text of a file that can be parsed: that is what is told at once after an edit.
+        self.answered: dict[str, list[tuple[object, ...]]] = {}
 
     def path(self, name: str) -> str:
         return str(self.folder / name)
@@ -117,12 +119,14 @@ class Edits(RuleBasedStateMachine):
     def ask(self, name: str) -> None:
         path = self.path(name)
         at_once = self.workspace.glance(path)
-        before = self.answers.get(path, [])
+        before = self.answered.get(path, [])
         now = self.answers[path] = shown(self.workspace.findings(path))
         if at_once is not None:
             told = {answer[5:7] for answer in (*before, *now)}
             assert all((f.code, f.message) in told for f in at_once)
             self.seen["told at once"] += len(at_once)
+        if all(answer[5] != "JAX001" for answer in now):
+            self.answered[path] = now
 
     @rule(codes=st.sampled_from(['extend-select = ["JAX109"]', 'ignore = ["JAX401"]', "preview = true"]))
     def configure(self, codes: str) -> None:
