@@ -12,17 +12,26 @@ def own_init(cls: PytreeClass) -> Function | None:
     found = cls.method("__init__")
     if init is None or found is None or init.decorators or not init.parameters:
         return None
-    if any("__new__" in c.symbol.declaration.methods or _has_metaclass(c) for c in cls.mro):
+    if has_metaclass(cls) or any("__new__" in c.symbol.declaration.methods for c in cls.mro):
         return None
+    if found[0] is not cls and not cls.bases_known:
+        return None
+    return None if is_init_guarded(cls) else init
+
+
+def has_metaclass(cls: PytreeClass) -> bool:
+    """Whether a class, or one above it, names a metaclass."""
+    return any(argument.keyword == "metaclass" for c in cls.mro for argument in c.symbol.declaration.bases)
+
+
+def is_init_guarded(cls: PytreeClass) -> bool:
+    """Whether the written `__init__` need not be there, or is there for type checkers only."""
+    found = cls.method("__init__")
+    if found is None:
+        return False
     owner = found[0]
-    if owner is not cls and not cls.bases_known:
-        return None
     binding = owner.module.outline.scopes[owner.symbol.declaration.qualname].bindings["__init__"][-1]
-    return init if isinstance(binding, Definition) and not binding.guard else None
-
-
-def _has_metaclass(cls: PytreeClass) -> bool:
-    return any(argument.keyword == "metaclass" for argument in cls.symbol.declaration.bases)
+    return not isinstance(binding, Definition) or bool(binding.guard)
 
 
 def takes_fields(cls: PytreeClass) -> bool | None:

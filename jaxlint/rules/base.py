@@ -78,6 +78,8 @@ class Problem(msgspec.Struct, frozen=True):
     confidence: Confidence | None = None
     #: Whether only an annotation says what it is about; so it is where that holds for the event (`Rule.finding`).
     declared: bool = False
+    #: Whether it is an error of each run, where not all that the rule finds is (`Rule.raises_at_once`).
+    raises_at_once: bool = False
     severity: Severity | None = None
     #: What the problem is about (`Finding.subject`); a low-confidence finding yields to a better one about the same.
     subject: str = ""
@@ -155,7 +157,7 @@ class Rule:
         confidence = problem.confidence or cls.confidence
         if problem.declared and confidence is Confidence.HIGH:
             confidence = Confidence.MEDIUM
-        if cls.raises_at_once and is_of_tests(path):
+        if (cls.raises_at_once or problem.raises_at_once) and is_of_tests(path):
             confidence = Confidence.LOW
         return Finding(
             path=path,

@@ -191,13 +191,11 @@ class DiscardedUpdate(EventRule, BodyRule):
                     name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
                     compares = len(call.positional) > 2 and not any(p is call for p in code.contents.expected_to_work)
                     if name in TREE_MAPS and not compares and not _may_fail(statement, code):
-                        made = Update(call.at, code.place, call, tree.value, UNKNOWN, name, ())
-                        yield from self.check_event(Discard(call.at, code.place, made, True), evaluator)
+                        yield from self.check_event(_dropped(call, tree.value, name, code), evaluator)
                 case Do(value=Call(args=(tree, *_)) as call) if last_name(call.func) in _LAST_OF_MOVED:
                     name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
                     if len(call.args) >= MOVED_COPIES.get(name, len(call.args) + 1) and not _may_fail(statement, code):
-                        made = Update(call.at, code.place, call, tree.value, UNKNOWN, name, ())
-                        yield from self.check_event(Discard(call.at, code.place, made, True), evaluator)
+                        yield from self.check_event(_dropped(call, tree.value, name, code), evaluator)
                 case Do(value=Call() as call):
                     renewed = renewed_by(call, code, evaluator) or computed_by(call, code, evaluator)
                     if renewed is not None:
@@ -227,6 +225,12 @@ class DiscardedUpdate(EventRule, BodyRule):
             confidence=confidence,
             fix=_assignment(event, base, evaluator),
         )
+
+
+def _dropped(call: Call, tree: Expr, function: str, code: CodeRead) -> Discard:
+    """What is lost where a statement is nothing but a call of a function that makes another tree of one."""
+    made = Update(call.at, code.place, call, tree, UNKNOWN, function, ())
+    return Discard(call.at, code.place, made, True)
 
 
 def _may_fail(statement: Statement, code: CodeRead) -> bool:

@@ -31,7 +31,6 @@ from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, last_name
-from jaxlint.syntax.paths import is_of_tests
 from jaxlint.syntax.statements import (
     Assign,
     Body,
@@ -355,7 +354,7 @@ def _left_behind(at: object, name: str, why: str, function: Function, code: Code
     """The problem of a container around the function that gets what it computes."""
     return Problem(
         at=at,
-        confidence=Confidence.LOW if is_of_tests(code.place.module.path) else None,
+        raises_at_once=True,
         message=(
             f"`{function.name}`, {why}, puts a tracer into `{name}` while it is traced: using that afterwards raises"
             " UnexpectedTracerError; return it"

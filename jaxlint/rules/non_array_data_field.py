@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from jaxlint.cst.changes import Proposal
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Confidence, Severity
@@ -133,8 +131,7 @@ class NonArrayDataField(ClassRule, EventRule):
             traced = evaluator.traced.of(cls) if field.owner == cls.symbol else None
             if traced is not None:
                 fix = _marking(field, cls, what, cls.module, traced, evaluator)
-                problem = _problem(field.at, cls, field, what, traced, fix)
-                yield _as_sure(problem, field, what, cls, evaluator)
+                yield _problem(field.at, cls, field, what, traced, fix, _sureness(field, what, cls, evaluator))
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at an argument of a transformed function, or at what a constructor is given."""
@@ -152,8 +149,7 @@ class NonArrayDataField(ClassRule, EventRule):
                 place = _place_of(field, event, evaluator)
                 if place is not None:
                     fix = _marking(field, cls, what, event.place.module, traced, evaluator)
-                    problem = _problem(place, cls, field, what, traced, fix)
-                    yield _as_sure(problem, field, what, cls, evaluator)
+                    yield _problem(place, cls, field, what, traced, fix, _sureness(field, what, cls, evaluator))
 
     def _stacked_fields(self, event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
         """What the leaves hold of an instance that is made where instances of the class are stacked."""
@@ -165,8 +161,7 @@ class NonArrayDataField(ClassRule, EventRule):
             for field, what in self._refused_fields(cls, evaluator):
                 at = field.at if field.owner.module is module else event.at
                 fix = make_static(field, cls, module, evaluator.model)
-                problem = _problem(at, cls, field, what, stacking, fix)
-                yield _as_sure(problem, field, what, cls, evaluator)
+                yield _problem(at, cls, field, what, stacking, fix, _sureness(field, what, cls, evaluator))
 
     def _refused_fields(self, cls: PytreeClass, evaluator: Evaluator) -> list[tuple[Field, str]]:
         """The leaves of a class that certainly hold what JAX refuses, with what that is."""
@@ -177,8 +172,8 @@ class NonArrayDataField(ClassRule, EventRule):
         return self._refused[key]
 
 
-def _as_sure(problem: Problem, field: Field, what: str, cls: PytreeClass, evaluator: Evaluator) -> Problem:
-    """With low confidence if only an annotation says what is in a container, or that a class of the project is held.
+def _sureness(field: Field, what: str, cls: PytreeClass, evaluator: Evaluator) -> Confidence | None:
+    """Low if only an annotation says what is in a container, or that a class of the project is held.
 
     None of 14 such findings in five sources was true (tools/ecosystem): annotations were wrong, or others cross.
     """
@@ -189,8 +184,8 @@ def _as_sure(problem: Problem, field: Field, what: str, cls: PytreeClass, evalua
     elif what.startswith(CONTAINER):
         is_seen = is_given_container_of_objects(field, cls, evaluator)
     else:
-        return problem
-    return problem if is_seen else replace(problem, confidence=Confidence.LOW)
+        return None
+    return None if is_seen else Confidence.LOW
 
 
 def _place_of(field: Field, event: Event, evaluator: Evaluator) -> object | None:
@@ -228,8 +223,8 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
         here = field.owner.module is event.place.module
         what = f"a {argument.value.kind} of functions" if isinstance(argument.value, Container) else FUNCTION
         fix = _marking(field, cls, what, event.place.module, traced, evaluator)
-        problem = _problem(field.at if here else argument.at, cls, field, what, traced, fix)
-        yield replace(problem, confidence=_confidence(event, evaluator))
+        at = field.at if here else argument.at
+        yield _problem(at, cls, field, what, traced, fix, _confidence(event, evaluator))
 
 
 def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
@@ -255,8 +250,8 @@ def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
             continue  # perhaps everybody passes None
         here = field.owner.module is event.place.module
         fix = _marking(field, cls, "a str", event.place.module, traced, evaluator)
-        problem = _problem(field.at if here else argument.at, cls, field, "a str", traced, fix)
-        yield replace(problem, confidence=_confidence(event, evaluator))
+        at = field.at if here else argument.at
+        yield _problem(at, cls, field, "a str", traced, fix, _confidence(event, evaluator))
 
 
 def _may_be_text_or_none(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -444,7 +439,15 @@ def _marking(
     return make_static(field, cls, module, evaluator.model)
 
 
-def _problem(at: object, cls: PytreeClass, field: Field, what: str, traced: TracedBy, fix: Proposal | None) -> Problem:
+def _problem(
+    at: object,
+    cls: PytreeClass,
+    field: Field,
+    what: str,
+    traced: TracedBy,
+    fix: Proposal | None,
+    confidence: Confidence | None,
+) -> Problem:
     from jaxlint.rules.analyses.fixes.filtering import filtering
     from jaxlint.rules.analyses.fixes.roles import marking_help
 
@@ -459,5 +462,6 @@ def _problem(at: object, cls: PytreeClass, field: Field, what: str, traced: Trac
         reason="the leaves of what goes into a transformation must be arrays or numbers",
         help=way_out,
         subject=f"{field.owner.full_name}.{field.name}",
+        confidence=confidence,
         fix=fix,
     )

@@ -26,7 +26,6 @@ from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Expr, Name
-from jaxlint.syntax.paths import is_of_tests
 from jaxlint.syntax.statements import all_parts
 
 #: Functions with which variables are made that JAX itself knows as mutable ("hijax").
@@ -214,7 +213,7 @@ def _closed_over(function: Function, code: CodeRead, evaluator: Evaluator) -> It
     for name, cls, change in changes_closed_over(function, code, evaluator):
         yield Problem(
             at=name.at,
-            confidence=Confidence.LOW if is_of_tests(code.place.module.path) else None,
+            raises_at_once=True,
             message=(
                 f"`{function.name}` changes the state of `{name.id}` (`{cls.name}`: {change.what}), over which it"
                 f" closes, under `{transform}`: that raises TraceContextError; make `{name.id}` an argument of it"

@@ -46,15 +46,15 @@ class Drop(Enum):
 
 def drop_of(target: Name, update: Update | None, code: CodeRead, evaluator: Evaluator) -> Drop:
     """What becomes of the copies that a statement binds to a variable, none of which is read behind it."""
-    loops = [s for s in code.statements if isinstance(s, (For, While)) and _binding(target, s) is not None]
-    statement = _binding(target, loops[-1]) if loops else None
+    loops = [s for s in code.statements if isinstance(s, (For, While))]
+    loop, statement = next(((s, bound) for s in loops[::-1] if (bound := _binding(target, s))), (None, None))
     is_timed = measures(code, evaluator) or _WAITING in code.contents.called
-    if statement is None or not _goes_on(target, statement, loops[-1]):
+    if loop is None or statement is None or not _goes_on(target, statement, loop):
         is_run = is_timed and update is not None and is_compiled(update, evaluator)
         return Drop.RUN if is_run else Drop.UNUSED
     if is_timed or is_watched(code.place, place_of(target.at).row, code.body, evaluator):
         return Drop.RUN
-    if _takes_another(target, statement, loops[-1]):
+    if _takes_another(target, statement, loop):
         return Drop.LAST
     returns = any(isinstance(s, Return) and s.value is not None for s in code.statements)
     only_runs = not returns and update is not None and is_compiled(update, evaluator)

@@ -63,15 +63,15 @@ def leaked(
         names = frozenset(p.name for p in function.parameters)
         why = "the update of an optimizer, which training steps compile"
     module = code.place.module
-    if names and (may_run_uncompiled(module.source) or evaluator.calls.transformed.is_wrapped(function, module)):
+    if not names or may_run_uncompiled(module.source) or evaluator.calls.transformed.is_wrapped(function, module):
         return
-    traced = _Traced(set(names), code, evaluator) if names else None
-    for statement in code.statements if traced is not None else ():
+    traced = _Traced(set(names), code, evaluator)
+    for statement in code.statements:
         for at, slot in changed_by(statement):
             name = slot.root
             if len(slot.path) != 1 or not slot.path[0].startswith("["):
                 continue
-            if traced is None or name in code.contents.bound or function.takes(name):
+            if name in code.contents.bound or function.takes(name):
                 continue
             if any(map(traced.is_traced, _stored(statement))) and not _is_asked_or_emptied(name, code.body):
                 if _reads_before(name, at, code, evaluator) or _is_read_behind(name, function, code, evaluator):
@@ -103,8 +103,7 @@ class _Traced:
         for statement in code.statements:
             for name in bound_names(statement):
                 given.setdefault(name, []).append(statement.value if isinstance(statement, Assign) else Name(None, ""))
-        for name in names & given.keys():
-            names.discard(name)
+        names.difference_update(given)
         for _ in range(4):
             names |= {name for name, values in given.items() if all(map(self.is_traced, values))}
 
@@ -202,8 +201,9 @@ def _home(name: str, code: CodeRead, evaluator: Evaluator) -> Body:
         body = evaluator.calls.body_of(FunctionSymbol(module, outer)) or ()
         if outer.takes(name):
             return ()
-        values = [s.value for s in walk(body, nested=False) if isinstance(s, Assign) and name in bound_names(s)]
-        if any(name in bound_names(s) for s in walk(body, nested=False)):
+        binding = [s for s in walk(body, nested=False) if name in bound_names(s)]
+        if binding:
+            values = [s.value for s in binding if isinstance(s, Assign)]
             return body if len(values) == 1 and _is_container(values[0]) else ()
     bindings = module.outline.module_scope.bindings.get(name, ())
     held = bindings[0].value if len(bindings) == 1 and isinstance(bindings[0], Assignment) else None

@@ -104,24 +104,24 @@ def is_measured_in(body: Body, call: Call, place: Place, evaluator: Evaluator) -
             case Do(value=Comprehension(element=Call(at=at) as element, clauses=clauses)) if at == call.at:
                 turning = {name for clause in clauses for name in target_names(clause.target)}
                 return not any(isinstance(part, Name) and part.id in turning for part in parts(element))
-            case With(items=items, body=inside) if statement.at.lineno <= row <= statement.at.end_lineno:
-                read = names_read(inside)
-                managers = [manager for manager, entered in items if entered is None or dotted(entered) not in read]
-                only_runs = all(isinstance(s, (Do, For, Jump)) for s in walk(inside))
-                if only_runs and any(_may_watch(manager, place, evaluator) for manager in managers):
+            case With(body=inside) if _watches(statement, row, place, evaluator):
+                if all(isinstance(s, (Do, For, Jump)) for s in walk(inside)):
                     return True
     return False
 
 
 def is_watched(place: Place, row: int, body: Body, evaluator: Evaluator) -> bool:
     """Whether what stands in a row runs in a `with` statement that may take the time of it, and gives nothing else."""
-    for statement in walk(body, nested=False):
-        if isinstance(statement, With) and statement.at.lineno <= row <= statement.at.end_lineno:
-            read = names_read(statement.body)
-            managers = [one for one, entered in statement.items if entered is None or dotted(entered) not in read]
-            if any(_may_watch(manager, place, evaluator) for manager in managers):
-                return True
-    return False
+    return any(isinstance(s, With) and _watches(s, row, place, evaluator) for s in walk(body, nested=False))
+
+
+def _watches(statement: With, row: int, place: Place, evaluator: Evaluator) -> bool:
+    """Whether a `with` statement around a row may take the time of what runs there, and is asked for nothing inside."""
+    if not statement.at.lineno <= row <= statement.at.end_lineno:
+        return False
+    read = names_read(statement.body)
+    managers = (manager for manager, entered in statement.items if entered is None or dotted(entered) not in read)
+    return any(_may_watch(manager, place, evaluator) for manager in managers)
 
 
 def _may_watch(manager: Expr, place: Place, evaluator: Evaluator) -> bool:

@@ -8,10 +8,11 @@ import msgspec
 
 from jaxlint.cst.changes import NameArgument, Proposal, Rename
 from jaxlint.finding import Applicability
+from jaxlint.pytrees.made_of_fields import has_metaclass, is_init_guarded
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
-from jaxlint.symbols.outline import Definition, Parameter
+from jaxlint.symbols.outline import Parameter
 from jaxlint.syntax.expressions import Call, Constant
 from jaxlint.syntax.spelling import nearest
 
@@ -40,23 +41,14 @@ def is_constructor_known(cls: PytreeClass) -> bool:
         return False
     if any("__init_subclass__" in c.symbol.declaration.methods for c in cls.mro[1:]):
         return False  # which may make a dataclass of it
-    if any(argument.keyword == "metaclass" for c in cls.mro for argument in c.symbol.declaration.bases):
+    if has_metaclass(cls):
         return False
     if cls.registered is not True or not all(c.options_known for c in cls.mro):
         return False
     init = cls.custom_init()
-    if init is not None and (init.decorators or not init.parameters or _is_guarded(cls)):
+    if init is not None and (init.decorators or not init.parameters or is_init_guarded(cls)):
         return False
     return len(cls.symbol.declaration.methods.get("__init__", ())) <= 1 and not _is_declared_again(cls)
-
-
-def _is_guarded(cls: PytreeClass) -> bool:
-    """Whether the `__init__` need not be there, or is there for type checkers only."""
-    found = cls.method("__init__")
-    if found is None:
-        return False
-    binding = found[0].module.outline.scopes[found[0].symbol.declaration.qualname].bindings["__init__"][-1]
-    return not isinstance(binding, Definition) or bool(binding.guard)
 
 
 def _is_declared_again(cls: PytreeClass) -> bool:
