@@ -10,12 +10,12 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import Instance
+from jaxlint.infer.known.values import Instance, Value
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Comprehension, Display, Expr, last_name
+from jaxlint.syntax.expressions import Call, Comprehension, Display, Expr, last_name
 from jaxlint.syntax.statements import Assign, For
 
 _UNPACKED = "unpacking it gives the names of the fields"
@@ -102,49 +102,74 @@ class ChexMapping(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body unpacks and compares."""
-        if not any("chex" in name for _, name in code.place.module.outline.imported_modules) and not _given(code):
-            return
-        instances = LocalInstances.of(code, evaluator)
+        if any("chex" in name for _, name in code.place.module.outline.imported_modules) or _given(code):
+            mappings = _Mappings(code, evaluator)
+            yield from mappings.unpacked_by_statements()
+            yield from mappings.unpacked_by_comprehensions()
+            for call in code.calls:
+                yield from mappings.unpacked_by(call)
+                yield from mappings.compared_by(call)
 
-        def is_mapping(expr: Expr) -> Instance | None:
-            instance = instances.instance(expr)
-            return instance if instance is not None and _is_mapping(instance, evaluator) else None
 
-        def is_mapping_at(iterable: Expr) -> Instance | None:
-            one = instances.element(iterable)
-            return one if isinstance(one, Instance) and one.cls.is_pytree and _is_mapping(one, evaluator) else None
+class _Mappings:
+    """Where a function takes the names of fields for what the fields hold."""
 
-        for statement in code.statements:
+    def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
+        self._code = code
+        self._evaluator = evaluator
+        self._instances = LocalInstances.of(code, evaluator)
+
+    def unpacked_by_statements(self) -> Iterator[Problem]:
+        """`a, b = state` and `for a, b in states:`."""
+        for statement in self._code.statements:
             match statement:
                 case Assign(targets=(Display(items=items),), value=value) if len(items) > 1:
-                    found = is_mapping(value)
+                    found = self._mapping(self._instances.instance(value))
                     if found is not None:
                         yield _problem(value.at, found, _UNPACKED, "`to_tuple()`", _as_tuple(value))
-                case For(target=Display(items=items) as target, iterable=iterable) if len(items) > 1:
-                    found = is_mapping_at(iterable)
-                    if found is not None:
-                        yield _problem(target.at, found, _UNPACKED, "`to_tuple()`", _as_tuples(iterable, found, code))
-        for part in code.parts:
+                case For(target=Display() as target, iterable=iterable):
+                    yield from self._unpacked_from(iterable, target)
+
+    def unpacked_by_comprehensions(self) -> Iterator[Problem]:
+        """`[a for a, b in states]`."""
+        for part in self._code.parts:
             for clause in part.clauses if isinstance(part, Comprehension) else ():
-                if isinstance(clause.target, Display) and len(clause.target.items) > 1:
-                    found = is_mapping_at(clause.iterable)
-                    if found is not None:
-                        fix = _as_tuples(clause.iterable, found, code)
-                        yield _problem(clause.target.at, found, _UNPACKED, "`to_tuple()`", fix)
-        for call in code.calls:
-            for argument in call.args:
-                found = is_mapping(argument.value) if argument.star == "*" else None
-                if found is not None:
-                    what, fix = "`*` gives the names of the fields", _as_tuple(argument.value)
-                    yield _problem(argument.at, found, what, "`to_tuple()`", fix)
-            if not call.args or last_name(call.func) not in _COMPARING:
-                continue
-            name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
-            if name.startswith(("numpy.", "jax.numpy.")):
-                found = is_mapping(call.args[0].value)
-                if found is not None:
-                    what = f"`{name}` compares the names of the fields only"
-                    yield _problem(call.args[0].at, found, what, "`chex.assert_trees_all_equal`")
+                if isinstance(clause.target, Display):
+                    yield from self._unpacked_from(clause.iterable, clause.target)
+
+    def unpacked_by(self, call: Call) -> Iterator[Problem]:
+        """`f(*state)`."""
+        for argument in call.args:
+            found = self._mapping(self._instances.instance(argument.value)) if argument.star == "*" else None
+            if found is not None:
+                what = "`*` gives the names of the fields"
+                yield _problem(argument.at, found, what, "`to_tuple()`", _as_tuple(argument.value))
+
+    def compared_by(self, call: Call) -> Iterator[Problem]:
+        """`np.testing.assert_equal(state, other)`."""
+        if not call.args or last_name(call.func) not in _COMPARING:
+            return
+        code, compared = self._code, call.args[0].value
+        name = self._evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
+        found = None
+        if name.startswith(("numpy.", "jax.numpy.")):
+            found = self._mapping(self._instances.instance(compared))
+        if found is not None:
+            what = f"`{name}` compares the names of the fields only"
+            yield _problem(compared.at, found, what, "`chex.assert_trees_all_equal`")
+
+    def _unpacked_from(self, iterable: Expr, target: Display) -> Iterator[Problem]:
+        element = self._instances.element(iterable) if len(target.items) > 1 else None
+        found = self._mapping(element)
+        if found is not None:
+            yield _problem(target.at, found, _UNPACKED, "`to_tuple()`", _as_tuples(iterable, found, self._code))
+
+    def _mapping(self, value: Value | None) -> Instance | None:
+        """An instance that certainly is a mapping, and is iterated over as such."""
+        if not isinstance(value, Instance) or not value.cls.is_pytree:
+            return None
+        family = self._evaluator.model.family(value.cls, exact=value.exact)
+        return value if all(map(_is_iterated_as_mapping, family)) else None
 
 
 def _given(code: CodeRead) -> bool:
@@ -156,13 +181,9 @@ def _may_be_mapping(cls: PytreeClass) -> bool:
     return bool(cls.framework.mapping_option)
 
 
-def _is_mapping(instance: Instance, evaluator: Evaluator) -> bool:
-    """Whether an instance certainly is a mapping, and is iterated over as such."""
-    family = evaluator.model.family(instance.cls, exact=instance.exact)
-    return all(
-        cls.framework is CHEX and cls.registered is True and cls.is_mapping is True and cls.method("__iter__") is None
-        for cls in family
-    )
+def _is_iterated_as_mapping(cls: PytreeClass) -> bool:
+    is_chex = cls.framework is CHEX and cls.registered is True
+    return is_chex and cls.is_mapping is True and cls.method("__iter__") is None
 
 
 @proposing

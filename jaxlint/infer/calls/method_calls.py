@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from jaxlint.infer.bodies.purity import Effects
 from jaxlint.infer.calls.higher_order import HigherOrder
-from jaxlint.infer.calls.known_functions import full_reduction, updated
+from jaxlint.infer.calls.known_builtins import updated
+from jaxlint.infer.calls.known_functions import full_reduction
 from jaxlint.infer.calls.passing import after_receiver
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.notes import Notes, keyword_values
