@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from jaxlint.config.setup_files import SETUP_FILES, asked_by_setup
 from jaxlint.errors import UserError
 from jaxlint.project.environment import site_packages
 from jaxlint.pytrees.target import DISTRIBUTIONS
@@ -100,10 +101,12 @@ def _as_bounds(match: re.Match[str]) -> str:
 
 
 def listed(path: str) -> dict[str, Known]:
-    """What a `requirements.txt` with the files that it names, or the metadata of a wheel, asks for, where it bounds.
+    """What a `requirements.txt` with the files that it names, a `setup.py` or the metadata of a wheel bounds.
 
     Nothing if it cannot be read. What constraints say is a bound too, whoever asks for the distribution.
     """
+    if os.path.basename(path) in SETUP_FILES:
+        return _bounds(asked_by_setup(path), path)
     if os.path.basename(path) == METADATA_FILE:
         lines = _lines(path)
         return _bounds((line.removeprefix(_NEEDED) for line in lines if line.startswith(_NEEDED)), path)
@@ -204,9 +207,13 @@ def dependency_files(directory: str) -> list[str]:
 
 
 def dependencies_in(folder: str) -> list[str]:
-    """The files of a folder in which a project says what it depends on: what counts more stands first."""
-    paths = [os.path.join(folder, name) for name in (PROJECT_FILE, REQUIREMENTS_FILE)]
-    return [path for path in paths if os.path.isfile(path)]
+    """The files of a folder in which a project says what it depends on: what counts more stands first.
+
+    One of setuptools only if it says something of what we know: what stands above may say more.
+    """
+    paths = [os.path.join(folder, name) for name in (PROJECT_FILE, REQUIREMENTS_FILE, *SETUP_FILES)]
+    found = [path for path in paths if os.path.isfile(path)]
+    return [path for path in found if os.path.basename(path) not in SETUP_FILES or listed(path)]
 
 
 def _of_wheel(directory: str) -> list[str]:

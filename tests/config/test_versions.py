@@ -216,6 +216,60 @@ def test_requirements_by_system(folder: Path) -> None:
     assert taken() == {"flax": ("0.10.2", listed), "chex": ("0.1.88", listed)}
 
 
+SETUP = """
+from setuptools import find_packages, setup
+
+needed = ["jax>=0.4.1", "flax==0.10.4", "chex", make("equinox<0.12")]
+extras = {"all": ["penzai==0.2.3"], "cpu": ("treex<0.7",)}
+setup(name="lynx", packages=find_packages(), install_requires=needed, extras_require=extras)
+"""
+
+
+def test_a_setup_script(folder: Path) -> None:
+    """It is read and not run; what it does not write down is not known."""
+    Path("setup.py").write_text(SETUP)
+    asked = str(folder / "setup.py")
+    expected = {"flax": ("0.10.4", asked), "penzai": ("0.2.3", asked), "treex": ("<0.7", asked)}
+    Path("source").mkdir()
+    assert taken() == taken("source") == taken("source", isolated=True) == expected
+    Path("requirements.txt").write_text("flax<0.10\n")
+    assert taken()["flax"] == ("<0.10", str(folder / "requirements.txt"))
+    assert taken()["penzai"] == expected["penzai"]
+
+
+def test_a_setup_file(folder: Path) -> None:
+    Path("setup.cfg").write_text(
+        "[options]\ninstall_requires =\n    jax>=0.4.1\n    flax<0.12\n[options.extras_require]\nall = chex==0.1.88\n"
+    )
+    asked = str(folder / "setup.cfg")
+    assert taken() == {"flax": ("<0.12", asked), "chex": ("0.1.88", asked)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "setup(install_requires=['flax==0.10.4'",
+        "setup(install_requires=lines('flax==0.10.4'))",
+        "needed = ['flax==0.10.4']\nneeded = []\nsetup(install_requires=needed)",
+        "needed = needed\nsetup(install_requires=needed, python_requires='==3.11')",
+        "setup(install_requires=['flax>=0.10.4'])",
+        "configure(install_requires=['flax==0.10.4'])",
+    ],
+)
+def test_setup_scripts_that_say_nothing(folder: Path, text: str) -> None:
+    """A project above counts then."""
+    Path("requirements.txt").write_text("jax<0.7\n")
+    Path("part").mkdir()
+    Path("part/setup.py").write_text(text)
+    assert taken("part") == {"jax": ("<0.7", str(folder / "requirements.txt"))}
+
+
+@pytest.mark.parametrize("raw", [b"[options\ninstall_requires = flax<1", b"[options]\ninstall_requires = flax<1 \xff"])
+def test_setup_files_that_cannot_be_read(raw: bytes) -> None:
+    Path("setup.cfg").write_bytes(raw)
+    assert taken() == {}
+
+
 def test_an_unpacked_wheel(folder: Path) -> None:
     Path("lynx-0.1.dist-info").mkdir()
     Path("lynx-0.1.dist-info/METADATA").write_text(
