@@ -55,6 +55,14 @@ def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
     return frozenset(names)
 
 
+def taken_by_method(cls: PytreeClass, name: str) -> frozenset[str]:
+    """The parameters of the method `name` that a class itself has in the place of the one of its framework."""
+    qualnames = cls.symbol.declaration.methods.get(name)
+    if not qualnames or (name == cls.framework.replace_method and cls.has_framework_replace):
+        return frozenset()
+    return frozenset(p.name for p in cls.module.outline.functions[qualnames[-1]].parameters)
+
+
 def update_text(cls: PytreeClass, name: str | None, field: str) -> str:
     """The expression that copies `name`, an instance of `cls`, with another `field`, as it is written."""
     function = update_function(cls, field)

@@ -17,13 +17,16 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.target import Target
 from jaxlint.pytrees.updating import accepted_keywords
 from jaxlint.rules.analyses.bodies.filled_dicts import certain_keywords, filled_keywords
-from jaxlint.rules.analyses.bodies.lookups import is_looked_up, is_of_wider_tuple
+from jaxlint.rules.analyses.bodies.lookups import is_looked_up, is_of_other_state, is_of_wider_tuple
 from jaxlint.rules.analyses.changes.updates import unknown_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.analyses.fixes.renamed_keys import renaming_key
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Attribute
 from jaxlint.syntax.spelling import nearest
+
+#: What tells that the instance is of another class, or is asked for the field.
+_OTHERWISE = (is_looked_up, is_of_wider_tuple, is_of_other_state)
 
 
 class ReplaceUnknownField(EventRule):
@@ -88,8 +91,8 @@ class ReplaceUnknownField(EventRule):
     ## When not to use it
 
     A parameter annotated with a base class may be of a subclass: nothing is reported if any visible subclass has the
-    field, if another NamedTuple has it and all fields of the annotated one, or if the code asks whether
-    it is there (`getattr(state, "field", None)`, `"field" in vars(state)`).
+    field, or a method of its own that takes the keyword, if another NamedTuple has it and all fields of the annotated
+    one, or if the code asks whether it is there (`getattr(state, "field", None)`, `"field" in vars(state)`).
     Fields of classes whose bases cannot be seen are never reported; `--python` makes installed ones visible.
 
     ## References
@@ -110,7 +113,9 @@ class ReplaceUnknownField(EventRule):
         update = _with_filled(event, evaluator)
         meant = {keyword.name for keyword in event.keywords}  # no field is meant twice
         for keyword in unknown_keywords(update):
-            if is_looked_up(event, keyword.name, evaluator) or is_of_wider_tuple(event, keyword.name, evaluator):
+            if any(
+                asks(event, keyword.name, evaluator) for asks in (is_looked_up, is_of_wider_tuple, is_of_other_state)
+            ):
                 continue
             close = nearest(keyword.name, sorted(set(accepted_keywords(cls) or ()) - meant))
             meant.add(close or keyword.name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CallMethod, Replace
 from jaxlint.libraries.updates import COPYING_NAMES
@@ -9,6 +11,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import taken_by_method
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
@@ -22,6 +25,9 @@ from jaxlint.syntax.expressions import (
     dotted,
 )
 from jaxlint.syntax.statements import Annotate, Assign, Body, Try, all_parts, bound_by, own_parts, walk
+
+if TYPE_CHECKING:
+    from jaxlint.project.modules import Module
 
 #: Functions that tell whether an instance has a field, or which ones.
 _LOOKING = frozenset({"asdict", "fields", "getattr", "hasattr", "vars"})
@@ -100,6 +106,29 @@ def is_of_wider_tuple(update: Replace, field: str, evaluator: Evaluator) -> bool
     return any(other.framework.is_tuple and wanted <= {f.name for f in other.fields} for other in others)
 
 
+def is_of_other_state(update: Replace, keyword: str, evaluator: Evaluator) -> bool:
+    """Whether who uses the module has a class of another state, whose method takes the keyword.
+
+    Then the annotation of a caller, by which the class of an unannotated parameter is known, is wrong.
+    """
+    place, model, base = update.place, evaluator.model, dotted(update.base) if update.base is not None else None
+    annotated = {p.name for f in place.functions for p in f.parameters if p.annotation}
+    if update.receiver.exact or base is None or base in annotated or not isinstance(update.call.func, Attribute):
+        return False
+    return any(
+        keyword in taken_by_method(cls, update.function)
+        for module in model.importers(place.module)
+        for cls in _named_classes(module, evaluator)
+    )
+
+
+def _named_classes(module: Module, evaluator: Evaluator) -> list[PytreeClass]:
+    """The classes that the names of a module stand for."""
+    model, names = evaluator.model, module.outline.module_scope.bindings
+    found = (model.class_of_symbol(model.resolver.follow(model.resolver.resolve_name(n, module, ""))) for n in names)
+    return [cls for cls in found if cls is not None]
+
+
 def _keeps_class(body: Body, base: str) -> bool:
     """Whether the class of an instance is put into a variable, or compared in a way by which no class is known."""
     for statement in walk(body):
@@ -129,10 +158,8 @@ def _is_read_as_other(update: Replace, field: str, body: Body, evaluator: Evalua
         return field in missing  # what callers or other classes declare is further away than what the code does
     if not missing:
         return False
-    resolver = evaluator.model.resolver
-    named = (resolver.follow(resolver.resolve_name(name, module, "")) for name in module.outline.module_scope.bindings)
-    others = (evaluator.model.class_of_symbol(symbol) for symbol in named)
-    return any(all(c.field(name) is not None for name in missing | {field}) for c in others if c is not None)
+    others = _named_classes(module, evaluator)
+    return any(all(c.field(name) is not None for name in missing | {field}) for c in others)
 
 
 def is_belied(assignment: AssignAttribute, evaluator: Evaluator) -> bool:

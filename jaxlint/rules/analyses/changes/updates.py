@@ -14,7 +14,7 @@ from jaxlint.libraries.tables import TABLES
 from jaxlint.libraries.updates import COPYING_NAMES, REPLACE_FUNCTIONS, TREE_AT, UPDATE_METHODS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.pytrees.updating import accepted_keywords, is_train_state
+from jaxlint.pytrees.updating import accepted_keywords, is_train_state, taken_by_method
 from jaxlint.rules.analyses.changes.selections import paths_selected
 from jaxlint.rules.analyses.instances.references import may_be_reference
 from jaxlint.syntax.ast_expressions import place_of
@@ -47,6 +47,8 @@ def unknown_keywords(update: Replace) -> list[KeywordValue]:
         return []  # an annotation that stands for whatever state there is
     if update.function == "apply_gradients":
         known |= {"grads"}
+    if not update.receiver.exact:
+        known = known.union(*(taken_by_method(c, update.function) for c in update.place.subclasses(cls)))
     return [keyword for keyword in update.keywords if keyword.name not in known]
 
 
