@@ -88,6 +88,16 @@ def unhashable_instance(
     cls: PytreeClass, evaluator: Evaluator, made: Given | None = None, *, deep: int = _DEEP
 ) -> Unhashable | None:
     """Why instances of a class, or the one that was `made` of some values, certainly cannot be hashed."""
+    if made is not None:
+        return _found(cls, evaluator, made, deep)
+    asked, known = (unhashable_instance, cls.symbol.key, deep), evaluator.model.shared
+    if asked not in known:  # each call that gives a static argument asks, of all that this holds
+        known[asked] = _found(cls, evaluator, None, deep)
+    found: Unhashable | None = known[asked]
+    return found
+
+
+def _found(cls: PytreeClass, evaluator: Evaluator, made: Given | None, deep: int) -> Unhashable | None:
     hashable = is_hashable(cls)
     if hashable is False:
         if all(one.params is None for one in cls.mro) and not cls.is_pytree:
