@@ -171,10 +171,20 @@ def _is_making(event: Update) -> bool:
 
 
 def _is_updated_too(field: str, event: Update, evaluator: Evaluator) -> bool:
-    """Whether the function around gives a value for the field anywhere else."""
+    """Whether the function around gives the field a value elsewhere, or may: not every `where` can be read."""
     functions = event.place.functions
     body = evaluator.calls.body_of(FunctionSymbol(event.place.module, functions[0])) if functions else ()
-    return any(isinstance(p, Call) and p.keyword(field) is not None for p in all_parts(body or ()))
+    calls = [part for part in all_parts(body or ()) if isinstance(part, Call)]
+    return any(call.keyword(field) is not None or _may_select(field, call, event) for call in calls)
+
+
+def _may_select(field: str, call: Call, event: Update) -> bool:
+    """Whether another `tree_at` than that of an update may replace a field."""
+    if event.function != TREE_AT or last_name(call.func) != last_name(event.call.func) or call.at == event.call.at:
+        return False
+    selected = selected_by(next(iter(call.positional), None) or call.keyword("where"))
+    places = None if selected is None else selected[1]
+    return places is None or any(not isinstance(one, Attribute) or one.attr == field for one in places)
 
 
 def _replaced(event: Update, cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, set[str]]]:

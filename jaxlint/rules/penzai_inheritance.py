@@ -131,7 +131,9 @@ class PenzaiInheritance(ClassRule):
 def _is_left_bare(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a class has fields and no decorator, and instances of it are made; JAX101 looks at its subclasses."""
     declared = cls.symbol.declaration
-    if declared.decorators or not declared.fields or len(cls.mro) > 1 or looks_abstract(cls):
+    if declared.decorators or not declared.fields or looks_abstract(cls):
+        return False
+    if any(base.symbol.declaration.decorators or base.symbol.declaration.fields for base in cls.mro[1:]):
         return False
     uses = constructing_units(cls, evaluator)
     return bool(uses) and not all(unit.calls & EXPECTS_ERROR for unit in uses)

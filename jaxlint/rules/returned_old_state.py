@@ -173,7 +173,10 @@ class ReturnedOldState(BodyRule):
             if is_used and later is following and made.name not in once:
                 # another branch may read a variable of the name
                 is_used = made.name in _used_names(later, reader, code, evaluator)
-            if is_used and (is_bound_in(made.original, behind) or not _keeps_part(made, code, following)):
+            repeated = later is not following
+            if is_used and is_bound_in(made.original, behind):
+                continue
+            if is_used and not _keeps_part(made, code, following, evaluator, is_repeated=repeated):
                 continue
             if is_bound_in(made.original, following):
                 continue
@@ -340,9 +343,14 @@ def _is_direct(made: _Made) -> bool:
     return made.update is not None and not (isinstance(made.update, Replace) and made.update.by is not None)
 
 
-def _keeps_part(made: _Made, code: CodeRead, following: tuple[Statement, ...]) -> bool:
+def _keeps_part(
+    made: _Made, code: CodeRead, following: tuple[Statement, ...], evaluator: Evaluator, *, is_repeated: bool
+) -> bool:
     """Whether nothing but a result is taken of the copy."""
-    return made.update is not None and keeps_only_part(made.name, made.original, made.update, code, following)
+    update = made.update
+    return update is not None and keeps_only_part(
+        made.name, made.original, update, code, following, evaluator, is_repeated=is_repeated
+    )
 
 
 def _used_names(body: Body, reader: _Reader, code: CodeRead, evaluator: Evaluator) -> set[str]:

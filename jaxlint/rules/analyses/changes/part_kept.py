@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Update
+from jaxlint.project.resolution import External
 from jaxlint.rules.analyses.changes.returning import returned_variables
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Expr, Name, dotted
 from jaxlint.syntax.statements import (
     Assign,
     Body,
@@ -21,33 +23,61 @@ from jaxlint.syntax.statements import (
 OPTIMIZER_STEP = "apply_gradients"
 
 
-def keeps_only_part(name: str, original: str, update: Update, code: CodeRead, following: Body) -> bool:
+def keeps_only_part(
+    name: str,
+    original: str,
+    update: Update,
+    code: CodeRead,
+    following: Body,
+    evaluator: Evaluator,
+    *,
+    is_repeated: bool,
+) -> bool:
     """Whether `name`, an update of a state that the function steps on and returns, is read for nothing but a result.
 
     Each field that the update changes is computed of what the state had in it, as a sum of losses is: the next step
     goes on from the sum before. A state that the function does not step on may be tried out with other values; but who
-    lets the optimizer make its step and hands back the state as well, has trained for nothing.
+    lets the optimizer make its step and hands back the state as well, has trained for nothing; unless a function is
+    given the new parameters and says how good they are, which looks ahead.
+
+    What runs after the update is `following`, and the rest of the body where a loop repeats it.
     """
     is_step = update.function == OPTIMIZER_STEP
     changed = _carried_on(update, original)
     if not is_step and not changed:
         return False
-    if is_bound_in(original, following) or name not in bound_once(code.body):
+    body = code.body if is_repeated else following
+    if is_bound_in(original, following) or (name not in bound_once(body) if is_repeated else is_bound_in(name, body)):
         return False
     if not is_step and not _is_stepped(original, update, code):
         return False
-    if any(isinstance(s, FunctionDefinition) for s in walk(following)):
+    if any(isinstance(s, FunctionDefinition) for s in walk(following)) or _is_read_inside(name, code.body):
         return False
-    read = (p for p in all_parts(code.body) if isinstance(p, Attribute) and (is_step or p.attr in changed))
+    read = (p for p in all_parts(body) if isinstance(p, Attribute) and (is_step or p.attr in changed))
     held = {id(p.value) for p in read}
-    if any(isinstance(p, Name) and p.id == name and id(p) not in held for p in _read(code.body)):
+    if any(isinstance(p, Name) and p.id == name and id(p) not in held for p in _read(body)):
         return False
     if is_step:
-        return True
+        return not any(_looks_ahead(call, name, code, evaluator) for call in all_parts(body) if isinstance(call, Call))
     handed_back = sum(
         read.id == original for s in following if isinstance(s, Return) for read in returned_variables(s.value)
     )
     return handed_back == sum(isinstance(p, Name) and p.id == original for p in _read(following))
+
+
+def _is_read_inside(name: str, body: Body) -> bool:
+    """Whether a function that is defined inside reads a variable."""
+    inside = (s for s in walk(body) if isinstance(s, FunctionDefinition))
+    return any(isinstance(p, Name) and p.id == name for s in inside for p in all_parts(s.body))
+
+
+def _looks_ahead(call: Call, name: str, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a function of the user's, or one that a state holds, is given the parameters of a variable."""
+    given = (argument.value for argument in call.args)
+    items = (item for value in given for item in (value.values if isinstance(value, DictDisplay) else (value,)))
+    if not any(dotted(item) == f"{name}.params" for item in items):
+        return False
+    return not isinstance(evaluator.model.resolver.resolve(call.func, code.place.module, code.scope), External)
 
 
 def is_bound_in(name: str, following: Body) -> bool:
