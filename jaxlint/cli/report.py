@@ -118,6 +118,9 @@ def report(
         tell_of_no_files()
 
 
+_NO_ENVIRONMENT = "no environment is activated, and there is no .venv, so installed packages are not read"
+
+
 def tell_of_run(result: Result, seconds: float) -> None:
     """Say how many files and classes were checked, in what time, and from which environments packages were read."""
     from jaxlint.linter.engine import count_classes
@@ -128,8 +131,8 @@ def tell_of_run(result: Result, seconds: float) -> None:
     classes = count(count_classes(result.checked), "pytree class", "pytree classes")
     click.echo(f"jaxlint: {count(result.files, 'file')} with {classes} checked in {took}{hidden}", err=True)
     for environment in dict.fromkeys(in_use(settings.python) for settings, _ in result.checked):
-        read = f"installed packages are read from {environment}" if environment else "no environment is activated"
-        click.echo(f"jaxlint: {read}" + ("" if environment else ", so installed packages are not read"), err=True)
+        read = f"installed packages are read from {environment}" if environment else _NO_ENVIRONMENT
+        click.echo(f"jaxlint: {read}", err=True)
 
 
 def tell_of_versions(result: Result, configuration: Configuration) -> None:

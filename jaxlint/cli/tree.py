@@ -74,5 +74,6 @@ def _missing(name: str, configuration: Configuration) -> str:
     if name.endswith((".py", ".pyi")) or not all(part.isidentifier() for part in name.split(".")):
         return "No such file or directory"
     environment = in_use(configuration.settings(os.getcwd()).python)
-    way_out = f"of {environment}" if environment else "(no environment is activated; `--python PATH` names one)"
+    nowhere = "(no environment is activated, and there is no .venv; `--python PATH` names one)"
+    way_out = f"of {environment}" if environment else nowhere
     return f"neither a file nor an installed package {way_out}"

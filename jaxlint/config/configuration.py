@@ -36,7 +36,7 @@ from jaxlint.config.versions import (
     required_by_poetry,
 )
 from jaxlint.finding import Confidence
-from jaxlint.project.environment import in_use
+from jaxlint.project.environment import beside, in_use
 from jaxlint.project.files import Patterns
 from jaxlint.pytrees.versions import VersionRange
 from jaxlint.syntax.paths import ancestors
@@ -61,8 +61,8 @@ class Configuration:
     A `config` is a file to use for all paths instead, with its paths relative to the current directory, or a line
     of TOML such as `min-confidence = "high"`, which counts as an option. With `isolated` no file is read.
     `options` are values by key, as in a file; messages call them by their key behind `prefix`. Where no setting names
-    an environment, `environment` says which versions the code runs with, else the activated one. Raises `ConfigError`
-    for what cannot be used.
+    an environment, `environment` says which versions the code runs with, else the activated one, else the `.venv` of
+    the project. Raises `ConfigError` for what cannot be used.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Configuration:
             file, folders = key
             if file is not None:
                 file.check()
-            settings = _settings(self._layers(file))
+            settings = self._with_environment(_settings(self._layers(file)), file)
             self._versions[key] = known = self._known_versions(file, settings, folders)
             ranges = {name: known[name].versions for name in sorted(known)}
             made = msgspec.structs.replace(settings, target_versions=ranges)
@@ -120,6 +120,12 @@ class Configuration:
             # the same where an environment is known, or an entry counts
             self._settings[key] = whole if whole.target_versions == ranges else made
         return self._settings[key]
+
+    def _with_environment(self, settings: Settings, file: FileLayer | None) -> Settings:
+        """Settings that name the `.venv` of the project, unless they name another one or one is activated."""
+        if in_use(settings.python or self._environment) is not None:
+            return settings
+        return msgspec.structs.replace(settings, python=beside(os.getcwd() if file is None else file.base))
 
     def versions(self, path: str) -> dict[str, Known]:
         """The versions that the code at `path` runs with, by distribution, and who says so."""
@@ -195,9 +201,10 @@ class Configuration:
 
     def explain(self, path: str) -> list[Setting]:
         """The value of every key for `path`, and where it comes from."""
-        self.settings(path)
+        python = self.settings(path).python
         said = _said(self._layers(self._file(path)))
-        return [_setting(key, said.get(key.name, [])) for key in all_keys().values()]
+        shown = [_setting(key, said.get(key.name, [])) for key in all_keys().values()]
+        return [msgspec.structs.replace(one, value=python) if one.key == "python" else one for one in shown]
 
     def _layers(self, file: FileLayer | None) -> list[Layer]:
         return [*([] if file is None else [file]), *self._options]

@@ -116,8 +116,8 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
         str | UnsetType,
         _key(
             "The interpreter or the environment whose installed packages the code imports, relative to the directory"
-            " of the configuration. Without it the activated environment is read, if there is one. Nothing in it is"
-            " run.",
+            " of the configuration. Without it the activated environment is read; if there is none, `.venv` beside the"
+            " configuration, or in the current directory. Nothing in it is run.",
             must="a string",
             example='python = ".venv"',
         ),

@@ -39,6 +39,12 @@ def in_use(python: str | None) -> str | None:
     return None
 
 
+def beside(folder: str) -> str | None:
+    """The environment of the project in a folder: its `.venv`, if that is one."""
+    prefix = os.path.join(folder, ".venv")
+    return prefix if _folders(prefix) else None
+
+
 def _folders(prefix: str) -> list[str]:
     import glob
 

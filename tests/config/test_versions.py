@@ -65,6 +65,29 @@ def test_the_activated_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert taken(python="other")["jax"] == ("0.4.35", other)
 
 
+def test_the_environment_of_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`.venv` beside the configuration, or in the current directory; one that is activated or named comes first."""
+    own = environment("jax-0.6.2", folder="project/.venv")
+    Path("project/pyproject.toml").write_text("[tool.jaxlint]\n")
+    assert taken("project/code/use.py")["jax"] == ("0.6.2", own)
+    assert taken() == {}
+    here = environment("jax-0.5.3", folder=".venv")
+    assert taken()["jax"] == ("0.5.3", here)
+    assert taken(isolated=True)["jax"] == ("0.5.3", here)
+    assert taken("project/code/use.py")["jax"] == ("0.6.2", own)
+    shown = {one.key: (one.value, str(one.origins[-1])) for one in Configuration().explain("project/use.py")}
+    assert shown["python"] == (own, "default")
+
+    activated = environment("jax-0.4.35", folder="activated")
+    monkeypatch.setenv("VIRTUAL_ENV", activated)
+    assert taken("project/code/use.py")["jax"] == ("0.4.35", activated)
+    monkeypatch.delenv("VIRTUAL_ENV")
+    assert taken("project/code/use.py", python="activated")["jax"] == ("0.4.35", activated)
+    of_mypy = Configuration(environment=activated)
+    assert of_mypy.settings("project/code/use.py").python is None
+    assert str(of_mypy.versions("project/code/use.py")["jax"].versions) == "0.4.35"
+
+
 def test_dependencies_of_the_project(folder: Path) -> None:
     Path("pyproject.toml").write_text(
         "[project]\nrequires-python = '>=3.11'\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jaxlint import check_paths
+from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings
 from tests.project.marked import STATE, STEP, write
 
@@ -46,6 +47,14 @@ def test_installed_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert certain(use, None) == [("JAX401", 3)]
     monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "gone"))
     assert certain(use, None) == []
+
+
+def test_classes_of_the_environment_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"code/use.py": INSTALLED})
+    assert check_paths(["code"], Configuration()).findings == []
+    environment(tmp_path).rename(tmp_path / ".venv")
+    assert [(f.code, f.row) for f in check_paths(["code"], Configuration()).findings] == [("JAX401", 3)]
 
 
 def test_one_s_own_modules_win_over_installed_ones(tmp_path: Path) -> None:
