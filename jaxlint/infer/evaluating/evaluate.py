@@ -27,6 +27,7 @@ from jaxlint.infer.known.values import (
     Symbolic,
     UnknownValue,
     Value,
+    array_among,
     as_instance,
     dict_of,
     element_of,
@@ -173,9 +174,9 @@ class Evaluator(Narrowing, Attributes):
 
     def _display(self, expr: Display, env: Environment) -> Value:
         if expr.has_star:
-            for item in expr.items:
-                self.evaluate(item.value if isinstance(item, Starred) else item, env)
-            return Container(expr.kind)
+            known = [self.evaluate(i.value if isinstance(i, Starred) else i, env) for i in expr.items]
+            alone = (v for i, v in zip(expr.items, known, strict=True) if not isinstance(i, Starred))
+            return Container(expr.kind, among=array_among(alone))
         return Container(expr.kind, tuple([self.evaluate(i, env) for i in expr.items]))
 
     def _unary(self, expr: Unary, env: Environment) -> Value:
@@ -453,7 +454,8 @@ def _combined(op: str, a: Value, b: Value) -> Value:
             return Container(a.kind)
         if a.items is not None and b.items is not None:
             return Container(a.kind, (*a.items, *b.items))
-        return Container(a.kind, None, join(element_of(a), element_of(b)))
+        among = array_among([*(a.items or ()), *(b.items or ())]) or a.among or b.among
+        return Container(a.kind, None, join(element_of(a), element_of(b)), among=among)
     held, times = (a, b) if isinstance(a, Container) else (b, a)
     assert isinstance(held, Container)
     if op != "*" or held.kind not in ("list", "tuple") or not isinstance(times, Scalar):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
 import msgspec
@@ -93,6 +93,8 @@ class Container(msgspec.Struct, frozen=True):
     keys: tuple[str, ...] | None = None
     #: Whether only an annotation says so, which may be meant loosely.
     declared: bool = False
+    #: An array that it certainly holds somewhere, whatever else: `(*rows, array)`.
+    among: Array | None = None
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -410,11 +412,17 @@ def arrays_in(value: Value, depth: int = 0) -> list[Array]:
             return [value]
         case Container(items=items, element=element):
             parts: Any = items if items is not None else (element,)
-            return [a for part in parts for a in arrays_in(part, depth + 1)]
+            held = [a for part in parts for a in arrays_in(part, depth + 1)]
+            return held if value.among is None else [*held, value.among]
         case Choice():
             found = [arrays_in(o, depth + 1) for o in value.options if o != NONE]
             return [a for part in found for a in part] if found and all(found) else []
     return []
+
+
+def array_among(values: Iterable[Value]) -> Array | None:
+    """The first array among some values."""
+    return next((held for held in map(plain, values) if isinstance(held, Array)), None)
 
 
 def is_classmethod(function: Function) -> bool:
