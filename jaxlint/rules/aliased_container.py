@@ -269,6 +269,8 @@ def _is_changed(held: Value, how: str) -> bool:
     match plain(held):
         case Container(kind="list" | "dict" | "set"):
             return how != "attribute"
+        case Container(kind="mapping"):
+            return how in ("item", "augment")
         case Array(library="numpy"):
             return how in ("item", "augment", "fill", "sort")
     return False

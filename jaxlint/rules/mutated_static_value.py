@@ -295,6 +295,8 @@ def _is_changed(held: Value, how: str) -> bool:
     match held:
         case Container(kind="list" | "dict" | "set"):
             return how != "attribute"
+        case Container(kind="mapping"):
+            return how in ("item", "augment")  # an error if it cannot be changed, and that is seen
         case Array(library="numpy"):
             return how in ("item", "augment", "fill", "sort")
         case Instance(cls=cls) if not cls.is_pytree:
