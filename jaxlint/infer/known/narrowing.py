@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from jaxlint.infer.known.deferred import Deferred, known
 from jaxlint.infer.known.environment import Environment
@@ -12,11 +12,13 @@ from jaxlint.infer.known.values import (
     UNKNOWN,
     Choice,
     ClassObject,
+    Container,
     Instance,
     UnknownValue,
     Value,
     as_instance,
     choice,
+    options,
     plain,
     without_none,
 )
@@ -147,17 +149,16 @@ class Narrowing:
             return
         name = dotted(test.func)
         if name == "isinstance" and len(test.positional) == 2:
+            classes = _classes(self.evaluate(test.positional[1], env))
             if truthy:
-                cls = self.evaluate(test.positional[1], env)
-                is_certain = isinstance(cls, ClassObject) and not has_stand_ins(env.module)
-                value = Instance(cls.cls) if isinstance(cls, ClassObject) and is_certain else UNKNOWN
+                is_certain = bool(classes) and not has_stand_ins(env.module)
+                value = choice([Instance(cls.cls) for cls in classes]) if is_certain else UNKNOWN
                 self._update(path, lambda before: _narrowed(before, value), env)
             else:
-                cls = self.evaluate(test.positional[1], env)
                 known = as_instance(self.evaluate(test.positional[0], env))
-                if known is not None and isinstance(cls, ClassObject) and cls.cls in known.cls.mro:
+                if known is not None and any(cls.cls in known.cls.mro for cls in classes):
                     env.dead = True
-                self._update(path, lambda before: _without(before, cls), env)
+                self._update(path, lambda before: _without(before, classes), env)
         elif truthy and name == "hasattr" and len(test.positional) == 2 and self._misses(*test.positional, env):
             env.dead = True
         elif not truthy and (name == "hasattr" or last_name(test.func) == "is_dataclass"):
@@ -216,23 +217,35 @@ def _is_steady(expr: Expr, env: Environment) -> bool:
     return False
 
 
+def _classes(tested: Value) -> tuple[ClassObject, ...]:
+    """The classes about which `isinstance` asks, if all of them are known."""
+    value = plain(tested)
+    asked = (value.items or ()) if isinstance(value, Container) and value.kind == "tuple" else (value,)
+    known = tuple(one for one in map(plain, asked) if isinstance(one, ClassObject))
+    return known if len(known) == len(asked) else ()
+
+
 def _narrowed(before: Value, tested: Value) -> Value:
     """The value after a successful `isinstance`: the more specific of both."""
-    known = plain(without_none(plain(before)))
-    if isinstance(known, Instance) and isinstance(tested, Instance) and tested.cls in known.cls.mro:
-        return known
-    return tested
+    asked = [one.cls for one in map(plain, options(tested)) if isinstance(one, Instance)]
+    known = [plain(one) for one in options(plain(without_none(plain(before))))]
+    left = [one for one in known if isinstance(one, Instance) and any(cls in one.cls.mro for cls in asked)]
+    if len(asked) == 1 and len(known) > 1:
+        return tested
+    are_known = all(isinstance(one, Instance) for one in known)
+    return choice(list[Value](left)) if left and are_known else tested
 
 
-def _without(before: Value, tested: Value) -> Value:
-    """The value after an `isinstance` that failed: of several instances, those that are not of the tested class."""
+def _without(before: Value, tested: Sequence[ClassObject]) -> Value:
+    """The value after an `isinstance` that failed: of several instances, those that are of no tested class."""
     known = plain(before)
     if isinstance(known, Instance):
         return before
-    if not isinstance(known, Choice) or not isinstance(tested, ClassObject):
+    if not isinstance(known, Choice) or not tested:
         return UNKNOWN
     others: list[Value] = [one for one in map(plain, known.options) if one == NONE or isinstance(one, Instance)]
-    left = [one for one in others if not isinstance(one, Instance) or tested.cls not in one.cls.mro]
+    asked = [one.cls for one in tested]
+    left = [one for one in others if not isinstance(one, Instance) or not any(cls in one.cls.mro for cls in asked)]
     return choice(left) if left and len(others) == len(known.options) else UNKNOWN
 
 
