@@ -20,6 +20,8 @@ UPDATE_FUNCTIONS: Mapping[str, int] = {
 }
 #: Those of them that make an instance of an instance.
 OF_INSTANCES = frozenset({TREE_AT, "equinox.apply_updates"})
+#: Those of them that add the updates of an optimizer to parameters.
+APPLYING_UPDATES = frozenset({"equinox.apply_updates", "optax.apply_updates"})
 #: The context manager of jax_dataclasses that gives out a copy which may be changed in place, and its last name.
 MUTABLE_COPY = "copy_and_mutate"
 COPY_AND_MUTATE = f"jax_dataclasses.{MUTABLE_COPY}"

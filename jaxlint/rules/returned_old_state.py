@@ -18,6 +18,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.carried_alone import carried_alone
 from jaxlint.rules.analyses.changes.optimizer_states import LostOptimizerState, lost_optimizer_states
 from jaxlint.rules.analyses.changes.part_kept import is_bound_in, keeps_only_part
+from jaxlint.rules.analyses.changes.raw_gradients import RawGradients, raw_gradients
 from jaxlint.rules.analyses.changes.returning import returned_variables
 from jaxlint.rules.analyses.changes.split_apart import Dropped, states_dropped
 from jaxlint.rules.analyses.changes.tried_steps import is_only_looked_at, is_tried
@@ -71,7 +72,8 @@ class ReturnedOldState(BodyRule):
     nothing but the next update of it does, and they return the original, or another state of the class that is older,
     or go on with the original in a loop or an attribute; and functions that update a state but drop the optimizer state
     that `optax`'s `update` returned for it, or go on with a module of flax.nnx whose parameters they took out of it by
-    `nnx.split`, trained, and dropped.
+    `nnx.split`, trained, and dropped; and functions that let `optax` make updates of gradients and then add the
+    gradients themselves to the parameters.
 
     ## Why is this bad?
 
@@ -142,6 +144,7 @@ class ReturnedOldState(BodyRule):
             return
         dropped = list(states_dropped(code, evaluator))
         yield from map(_problem_of_dropped, dropped if dropped and not measures(code, evaluator) else ())
+        yield from map(_gradients_problem, raw_gradients(code, evaluator))
         if returned:
             lost = list(lost_optimizer_states(code, evaluator))
             if lost and not is_only_looked_at(function, code.place.module, evaluator):
@@ -471,4 +474,18 @@ def _optimizer_problem(found: LostOptimizerState) -> Problem:
         ),
         reason="an optimizer changes nothing in place: its moments and counts are in the state that `update` returns",
         help=f"give the new state to the copy of `{found.base}` as well: `{found.field}=...`",
+    )
+
+
+def _gradients_problem(found: RawGradients) -> Problem:
+    way_out = f"pass `{found.updates}`"
+    return Problem(
+        at=found.given.at,
+        message=(
+            f"`{found.updates}` is what the optimizer makes of `{found.given.id}` and is dropped: `apply_updates` adds"
+            f" the gradients themselves; {way_out}"
+        ),
+        reason="`apply_updates` only adds: the sign, the rate and the momentum are in what `update` returns",
+        help=way_out,
+        fix=Proposal(f"Pass `{found.updates}`", Applicability.UNSAFE, (Rename(found.given.at, found.updates),)),
     )
