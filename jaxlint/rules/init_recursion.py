@@ -67,7 +67,8 @@ class InitRecursion(BodyRule):
     unflatten runs the constructor, by mapping over `self`.
 
     The same is found of an `__init__` that maps over `self` where `tree_unflatten` calls the class. Functions that are
-    given `self` and always do so count, too.
+    given `self` and always do so count, too. So does any method that always calls itself, as a `replace` does that was
+    written in the style of another framework: `return self.replace(**changes)`.
 
     ## Why is this bad?
 
@@ -138,7 +139,11 @@ class InitRecursion(BodyRule):
         """What runs in or after the constructor and calls methods of its class, or gives the instance to something."""
         calls, module = candidate.unit.calls, candidate.module
         for function in candidate.functions:
-            if function.owner is None or function.name not in (_HOOK, "__init__"):
+            if function.owner is None:
+                continue
+            if function.name not in (_HOOK, "__init__"):
+                if function.name in calls and _names_itself(function, module):
+                    return True
                 continue
             if function.name == _HOOK and not calls.isdisjoint(module.outline.classes[function.owner].methods):
                 return True
@@ -151,7 +156,11 @@ class InitRecursion(BodyRule):
         cls, function = code.place.owner, code.function
         if cls is None or function is None or function.owner is None or function.self_name is None:
             return
-        if not cls.is_pytree or not _runs_always(function, cls, evaluator):
+        if not cls.is_pytree:
+            return
+        if function.name not in (_HOOK, "__init__"):
+            yield from _calling_itself(code, cls, function, evaluator)
+        if not _runs_always(function, cls, evaluator):
             return
         for at, what in _making(code.body, cls, _Taking.by(function, code.place.module), evaluator):
             again = f"runs `{function.name}` again" if function.name == _HOOK else "calls the class again"
@@ -165,6 +174,35 @@ class InitRecursion(BodyRule):
                 help="write a classmethod that computes the fields and returns `cls(...)`",
             )
             return
+
+
+def _names_itself(function: Function, module: Module) -> bool:
+    """Whether the text of a method calls the method of its name of `self`."""
+    call = rf"\b{function.self_name}\.{function.name}\("
+    return function.self_name is not None and re.search(call, text_of(function, module)) is not None
+
+
+def _calling_itself(code: CodeRead, cls: PytreeClass, function: Function, evaluator: Evaluator) -> Iterator[Problem]:
+    """The call by which a method always calls itself: a `replace` that means the one of another framework, mostly."""
+    name = function.name
+    if function.decorators or function.is_generator or function.is_async or not _names_itself(function, cls.module):
+        return
+    if cls.has_framework_replace and name == cls.framework.replace_method:
+        return  # the decorator puts its own in the place of this one
+    taking = _Taking.by(function, code.place.module)
+    for statement, _ in _always_run(code.body, taking, evaluator):
+        for part in _always_evaluated(statement):
+            method = _own_method(part, cls, taking, evaluator) if isinstance(part, Call) else None
+            if method is not None and method.declaration is function and cls.field(name) is None:
+                is_copy = name == "replace" and cls.is_dataclass
+                way_out = "write `dataclasses.replace(self, ...)`" if is_copy else "let it end"
+                yield Problem(
+                    at=part.at,
+                    message=f"`{name}` of `{cls.name}` always calls itself: no call ends (RecursionError); {way_out}",
+                    reason=f"`self.{name}` is the method that is being run",
+                    help=way_out,
+                )
+                return
 
 
 class _Taking(msgspec.Struct, frozen=True):
