@@ -78,6 +78,21 @@ class TreesOfAxes:
             for part in piece.parts:
                 if isinstance(part, Call) and any(tree.holds(place_of(part.at)) for tree in self._given):
                     yield part, piece.scope
+        for piece in self._bound_for_them() if self._given else ():
+            yield from ((part, piece.scope) for part in piece.parts if isinstance(part, Call))
+
+    def _bound_for_them(self) -> Iterator[_Piece]:
+        """The one statement of a scope that gives a variable something which stands in such a tree: `axes = ...`."""
+        given = {
+            (piece.scope, part.id)
+            for piece in self._pieces
+            for part in piece.parts
+            if isinstance(part, Name) and any(tree.holds(place_of(part.at)) for tree in self._given)
+        }
+        for scope, name in sorted(given):
+            binding = [piece for piece in self._pieces if piece.scope == scope and name in piece.names]
+            if len(binding) == 1:
+                yield binding[0]
 
     def _read(self) -> Iterator[_Piece]:
         """All statements of the module, and what the declarations of functions and classes say."""
