@@ -1,4 +1,4 @@
-"""Results of functions whose annotation the body, or what a call passes, may show to be wrong."""
+"""Results of functions, and fields, whose annotation the body, or what a call passes, may show to be wrong."""
 
 from __future__ import annotations
 
@@ -7,19 +7,55 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from jaxlint.infer.known.deferred import Held, Values, known
 from jaxlint.infer.known.evidence import contradicts
 from jaxlint.infer.known.values import Array, Container, FunctionValue, Instance, UnknownValue, Value, plain
-from jaxlint.syntax.expressions import Comprehension, DictDisplay, Display, Expr
+from jaxlint.syntax.expressions import Call, Comprehension, DictDisplay, Display, Expr
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from jaxlint.infer.evaluating.evaluate import Evaluator
+    from jaxlint.infer.known.promises import Promises
     from jaxlint.project.resolution import FunctionSymbol
+    from jaxlint.pytrees.model import PytreeClass
     from jaxlint.symbols.outline import Parameter
 
 #: The containers that code can write out, and that cannot be hashed.
 _DISPLAYED = frozenset({"list", "dict", "set"})
+
+
+def with_belied(made: Instance, given: Iterable[tuple[str, Held]], promises: Promises) -> Instance:
+    """An instance of a pytree that knows which fields are given an instance of another class than is annotated."""
+    cls = made.cls
+    if cls.frozen is not True or cls.custom_init() is not None:
+        return made
+    held = dict(made.held)
+    for name, value in given:
+        field = cls.field(name)
+        promised = None if field is None else plain(promises.field(field, cls))
+        if isinstance(promised, Instance) and promised.cls.is_pytree:
+            held.pop(name, None)
+            if _is_of_another(put := plain(known(value)), promised.cls):
+                held[name] = put
+    return made if held == dict(made.held) else replace(made, held=tuple((name, held[name]) for name in sorted(held)))
+
+
+def copy_of(original: Instance, call: Call, values: Values, promises: Promises) -> Instance:
+    """The copy of an instance that `replace` makes with the keywords of a call."""
+    if not original.cls.is_pytree:
+        return original
+    if call.has_star:
+        return replace(original, held=())
+    given = zip((argument.keyword for argument in call.args), values.held, strict=True)
+    return with_belied(original, ((name, value) for name, value in given if name is not None), promises)
+
+
+def _is_of_another(value: Value, cls: PytreeClass) -> bool:
+    """Whether a value is certainly an instance of a pytree that has nothing to do with a class."""
+    if not isinstance(value, Instance) or not value.exact or value.declared or not value.cls.is_pytree:
+        return False
+    return cls not in value.cls.mro and value.cls not in cls.mro
 
 
 def names_plain_class(declared: Value) -> bool:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from jaxlint.infer.bodies.expecting import is_given_error
 from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.bodies.purity import Effects
-from jaxlint.infer.calls.belied import as_shown, may_be_list, names_plain_class, takes_another
+from jaxlint.infer.calls.belied import as_shown, may_be_list, names_plain_class, takes_another, with_belied
 from jaxlint.infer.calls.changes_in_place import ChangesInPlace
 from jaxlint.infer.calls.higher_order import HigherOrder
 from jaxlint.infer.calls.holding import Holding, keeps_return_value
@@ -258,15 +258,17 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
 
     def _construct(self, cls: ClassObject, call: Call, values: Values) -> Value:
         model, holds_jax = cls.cls, False
+        given = self._bind(model, call, values) if model.is_pytree else []
         if model.is_pytree:
-            given = self._bind(model, call, values)
             self.notes.construct(call, cls, given)
             self.notes.made = call, model, given
             holds_jax = is_made_of_jax(model, given, self.evaluator)
         if "__new__" in model.symbol.declaration.methods:
             return UNKNOWN
-        held = self.held(model, call, values)
-        return Instance(model, cls.exact, refilled=True, held=held, holds_jax=holds_jax)
+        if model.is_pytree:
+            made = Instance(model, cls.exact, refilled=True, holds_jax=holds_jax)
+            return with_belied(made, ((one.name, one.held) for one in given), self.evaluator.promises)
+        return Instance(model, cls.exact, refilled=True, held=self.held(model, call, values))
 
     def shared_variables(self, module: Module) -> frozenset[str]:
         """The variables that functions of a module assign though they are not their own (`global`, `nonlocal`)."""

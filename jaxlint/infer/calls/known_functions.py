@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
+from jaxlint.infer.calls.belied import copy_of
 from jaxlint.infer.calls.known_builtins import BuiltinFunctions
 from jaxlint.infer.calls.transformed_classes import instances_in
 from jaxlint.infer.known.counting import is_swept
@@ -100,7 +101,8 @@ class KnownFunctions:
         if not values or not call.positional:
             return UNKNOWN
         self.notes.update(call, call.positional[0], values[0], name, call.args[1:], values[1:])
-        return as_instance(values[0]) or plain(values[0])
+        instance = as_instance(values[0])
+        return plain(values[0]) if instance is None else copy_of(instance, call, values, self.evaluator.promises)
 
     def _copied(self, name: str, call: Call, values: Values, env: Environment) -> Value:
         if any(cls.framework.copies_are_open for v in values for cls in instances_in(v)):
@@ -144,7 +146,9 @@ class KnownFunctions:
         if len(call.positional) > position:
             self.notes.update(call, call.positional[position], values[position], name, (), Values(()))
             if name in OF_INSTANCES:
-                return plain(values[position])
+                copied = plain(values[position])
+                is_pytree = isinstance(copied, Instance) and copied.cls.is_pytree
+                return replace(copied, held=()) if is_pytree else copied  # which part is another now is not looked at
         return self._array(name, call, values, env)
 
     def _selected(self, name: str, call: Call, values: Values, env: Environment) -> Value:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from jaxlint.infer.bodies.purity import Effects
+from jaxlint.infer.calls.belied import copy_of
 from jaxlint.infer.calls.higher_order import HigherOrder
 from jaxlint.infer.calls.known_builtins import updated
 from jaxlint.infer.calls.known_functions import full_reduction
@@ -167,7 +168,7 @@ class MethodCalls:
                 return UNKNOWN if base is None else Selection(receiver, base)
             if name == receiver.cls.framework.replace_method:
                 self.notes.update(call, base, receiver, name, call.args, values)
-                return receiver
+                return copy_of(receiver, call, values, self.evaluator.promises)
             if _is_false(call.keyword("inplace")):
                 self.notes.update(call, base, receiver, name, (), Values(()))
             return receiver

@@ -215,6 +215,8 @@ class Attributes:
 
     def _given(self, receiver: Instance, attr: str, value: Value) -> Value:
         """What the constructor was given for an attribute, where that says more: all, or of which subclass it is."""
+        if receiver.cls.is_pytree:  # of another class than its annotation says
+            return dict(receiver.held).get(attr, value)
         declared = plain(value)
         if isinstance(declared, UnknownValue):
             return self._held_attribute(receiver, attr)
