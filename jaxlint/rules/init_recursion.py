@@ -190,6 +190,8 @@ def _calling_itself(code: CodeRead, cls: PytreeClass, function: Function, evalua
     if cls.has_framework_replace and name == cls.framework.replace_method:
         return  # the decorator puts its own in the place of this one
     taking = _Taking.by(function, code.place.module)
+    if taking.own in code.contents.bound:
+        return
     for statement, _ in _always_run(code.body, taking, evaluator):
         for part in _always_evaluated(statement):
             method = _own_method(part, cls, taking, evaluator) if isinstance(part, Call) else None
