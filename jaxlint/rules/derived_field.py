@@ -14,7 +14,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role, Unflatten
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.fields.made_from import made_from
+from jaxlint.rules.analyses.fields.made_from import goes_alone, made_from
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
@@ -99,8 +99,8 @@ class DerivedField(EventRule):
 
     A leaf that only begins as a function of the other (a running mean, a target network) may go its own way. It is left
     to itself, too, if it is computed from one item of the other, as an update may change the other items. What only a
-    classmethod or one construction computes may be meant to begin like that, and is reported with low confidence; what
-    some update replaces alone goes its own way.
+    classmethod or one construction computes may be meant to begin like that, and is reported with low confidence, as is
+    what some update replaces alone: it goes its own way, or is computed again afterwards.
 
     ## References
 
@@ -160,9 +160,17 @@ class DerivedField(EventRule):
                     ),
                     reason="a leaf that was computed once is data like any other",
                     help=way_out,
-                    confidence=None if is_always else Confidence.LOW,
+                    confidence=None
+                    if is_always and not _is_renewed(derived, source, cls, event, evaluator)
+                    else Confidence.LOW,
                 )
                 return
+
+
+def _is_renewed(derived: str, source: str, cls: PytreeClass, event: Update, evaluator: Evaluator) -> bool:
+    """Whether some update replaces a leaf alone, as what computes it again does, perhaps after this one."""
+    homes = (cls.module, event.place.module, *evaluator.model.importers(cls.module))
+    return goes_alone(derived, source, {home.path: home for home in homes}.values(), evaluator)
 
 
 def _is_making(event: Update) -> bool:

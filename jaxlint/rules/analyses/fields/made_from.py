@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
-from jaxlint.libraries.updates import UPDATE_METHODS
+from jaxlint.libraries.updates import TREE_AT, UPDATE_METHODS
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import calls_in
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, last_name
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, last_name, selected_by
 
 #: Tells of which of some variables, by the fields that they are given to, a value is computed.
 _Source: TypeAlias = Callable[[Expr, Mapping[str, str]], "str | None"]
@@ -31,7 +31,7 @@ def made_from(
         return
     known = near | {one.path: one for one in evaluator.model.importers(cls.module)}
     for derived, of, count in _always(cls, known.values(), source, evaluator):
-        if not _goes_alone(derived, of, known.values(), evaluator):
+        if not goes_alone(derived, of, known.values(), evaluator):
             yield derived, of, count
 
 
@@ -87,11 +87,21 @@ def _is_of_library(value: Expr, call: Placed, evaluator: Evaluator) -> bool:
     return is_method or name.startswith(("jax.", "numpy."))
 
 
-def _goes_alone(derived: str, source: str, modules: Iterable[Module], evaluator: Evaluator) -> bool:
-    """Whether an update gives the leaf another value without touching what it was computed from."""
-    written = re.compile(rf"\b{re.escape(derived)}\s*=")
+def goes_alone(derived: str, source: str, modules: Iterable[Module], evaluator: Evaluator) -> bool:
+    """Whether an update gives the leaf another value without touching what it was computed from.
+
+    Either it goes its own way, or that is how it is computed again after the other one was replaced.
+    """
+    written = re.compile(rf"\b{re.escape(derived)}\s*=|\.{re.escape(derived)}\b")
     calls = (call for module in modules for call, _ in calls_in(module, written, evaluator))
-    return any(
-        last_name(call.func) in UPDATE_METHODS and call.keyword(derived) is not None and call.keyword(source) is None
-        for call in calls
-    )
+    return any(_gives(call, derived) and not _gives(call, source) for call in calls)
+
+
+def _gives(call: Call, field: str) -> bool:
+    """Whether an update is seen to give a field a value."""
+    if last_name(call.func) in UPDATE_METHODS:
+        return call.keyword(field) is not None
+    if not TREE_AT.endswith(f".{last_name(call.func)}"):
+        return False
+    selected = selected_by(next(iter(call.positional), None) or call.keyword("where"))
+    return selected is not None and any(isinstance(one, Attribute) and one.attr == field for one in selected[1])
