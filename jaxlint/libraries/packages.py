@@ -18,6 +18,8 @@ DISTRIBUTION_OF = {
 }
 #: Packages whose modules change in place, so that functions may change those that they are given.
 STATEFUL = ("flax.nnx", "treex")
+#: Packages whose decorators compile a function from its source: Python runs nothing of it, and jax is unknown to them.
+OTHER_COMPILERS = frozenset({"numba", "taichi", "triton", "warp"})
 #: Other spellings of the same objects, by how they begin.
 OTHER_SPELLINGS = (
     ("typing_extensions.", "typing."),

@@ -9,6 +9,7 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignItem, Event, Place
 from jaxlint.infer.known.values import Array, Instance, Value, options, plain, without_none
+from jaxlint.libraries.packages import OTHER_COMPILERS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.missing_members import misses_attribute
@@ -120,7 +121,7 @@ class ItemAssignment(EventRule):
 
     What may be an array of numpy by its type (`chex.Array`, `ArrayLike`, an untyped field) is reported only if the same
     is updated by `.at` further down. Classes with a `__setitem__` of their own, or that extend a container, are not
-    reported, nor is code that expects the error, or that AutoGraph rewrites.
+    reported, nor is code that expects the error, that AutoGraph rewrites, or that numba compiles.
 
     ## References
 
@@ -344,14 +345,23 @@ def _by_variable(cls: PytreeClass, name: str | None, variable: str) -> str:
     return f"{name or ''}.{method}({changed})" if method else f"dataclasses.replace({name or '...'}, {changed})"
 
 
-# -- functions that AutoGraph writes anew before they run: in them, arrays of jax take items -------
+# -- functions that Python does not run as they are written -----------------------------------------
 
 _WORD = "autograph"
 
 
 def _may_be_rewritten(place: Place, evaluator: Evaluator) -> bool:
-    """Whether the code around an event may be given to AutoGraph: its module imports that, or asks for it."""
+    """Whether the code around an event may be given to AutoGraph, or is compiled by another library than jax.
+
+    In what AutoGraph writes anew, arrays of jax take items: its module imports that, or asks for it.
+    """
     outline = place.module.outline
+    resolver = evaluator.model.resolver
+    for function in place.functions:
+        for decorator in function.decorators:
+            made_by = decorator.func if isinstance(decorator, Call) else decorator
+            if resolver.library_name(made_by, place.module).partition(".")[0] in OTHER_COMPILERS:
+                return True
     if any(_WORD in name.lower() for _, name in outline.imported_modules):
         return True
     bindings = (b for bindings in outline.module_scope.bindings.values() for b in bindings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from jaxlint.infer.bodies.slots import Slot
 from jaxlint.infer.choosing.given import is_plain
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
@@ -12,6 +13,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
 from jaxlint.rules.analyses.changes.items_changed import items_changed, items_read
 from jaxlint.rules.analyses.changes.preparing import only_prepares, refuses_again
+from jaxlint.rules.analyses.changes.put_back import is_put_back
 from jaxlint.rules.analyses.changes.running_apart import run_apart
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, MAKING, own_methods, run_by
 from jaxlint.symbols.outline import Function
@@ -198,8 +200,8 @@ def changing_method(
     nothing: `self.w, self.grid = self.train()`; neither does a move to a device, nor a change of items of which they
     read none, nor anything where they read it in place of an argument only, or to fold one into a key, nor what is only
     done before the compiled method (the first of `inside`) is called, or in its place.
-    What they assign themselves before they read it is that of today; and what is only ever given the constant that the
-    constructor gives it does not change.
+    What they assign themselves before they read it is that of today, and so is what one of them assigns for a while for
+    those that it runs; what is only ever given the constant that the constructor gives it does not change.
     """
     compiled = next(iter(inside.values()))
     passing = {*inside, *called_in_construction(cls), *_COMPOSING}
@@ -223,22 +225,34 @@ def changing_method(
                     or run_apart(function, compiled, cls, evaluator)
                 ):
                     same = is_read_harmlessly(attr, inside, cls, evaluator)
-                    renewed = any(_sets_first(attr, one, cls, evaluator) for one in inside.values())
+                    renewed = any(_renews(attr, one, inside, cls, evaluator) for one in inside.values())
                     return None if same or renewed or is_constant(attr, cls, evaluator) else function
     return None
 
 
-def _sets_first(attr: str, function: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a method assigns an attribute before it reads it, or may do so where its body is not to be seen."""
+def _renews(
+    attr: str, function: Function, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator
+) -> bool:
+    """Whether a method assigns an attribute before it reads it, or may do so where its body is not to be seen.
+
+    One that keeps the value in a variable, and puts it back in the end, does so for what it runs itself alone.
+    """
     found = cls.method(function.name)
     if found is None or all(assignment.attr != attr for assignment in function.self_assignments):
         return False
+    body = evaluator.calls.body_of(FunctionSymbol(found[0].module, function)) or ()
+    puts_back = is_put_back(Slot(function.self_name or "", (attr,)), function, body)
+    if puts_back:
+        within = run_by(function, cls)
+        if any(attr in one.self_reads and name not in within for name, one in inside.items()):
+            return False
     own = f"{function.self_name}.{attr}"
-    for statement in walk(evaluator.calls.body_of(FunctionSymbol(found[0].module, function)) or ()):
+    for statement in walk(body):
         targets = [item for t in targets_of(statement) for item in (t.items if isinstance(t, Display) else (t,))]
         if any(dotted(target) == own for target in targets):
             return True
-        if any(dotted(part) == own for part in own_parts(statement)):
+        keeps = puts_back and isinstance(statement, Assign) and dotted(statement.value) == own
+        if not keeps and any(dotted(part) == own for part in own_parts(statement)):
             return False
     return True
 
