@@ -9,7 +9,7 @@ import msgspec
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import CodeRead, Construct, KeywordValue, Replace
+from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, KeywordValue, Replace
 from jaxlint.infer.known.values import Array, Scalar, Value, options, plain
 from jaxlint.infer.transforms.applied import abstracting, tracing_arrays
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
@@ -20,7 +20,7 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.keeping import is_stored
 from jaxlint.rules.analyses.fields.needed_numbers import Need, need_of
 from jaxlint.rules.analyses.fixes.roles import make_leaf
-from jaxlint.rules.analyses.under_trace.compiled_callers import EveryName, Numbers, bare, compiled_callers, is_returned
+from jaxlint.rules.analyses.under_trace.compiled_callers import EveryName, Numbers, bare, compiled_callers, is_returned, is_variable_returned
 from jaxlint.rules.analyses.under_trace.traced_leaves import (
     Leaf,
     TracedLeaves,
@@ -32,7 +32,8 @@ from jaxlint.rules.analyses.under_trace.traced_leaves import (
 from jaxlint.rules.analyses.under_trace.tracers_given import as_written
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Binary, Call, Display, Expr, Name, Subscript, Unary, last_name, unpacked
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Name, Subscript, Unary, last_name, unpacked
 from jaxlint.syntax.statements import (
     Assign,
     Body,
@@ -179,8 +180,13 @@ class _Static(msgspec.Struct, frozen=True):
 
 
 def _static_values(code: CodeRead, evaluator: Evaluator) -> Iterator[_Static]:
-    """What the instances that a body makes and returns are given for static fields."""
+    """What the instances that a body makes, or changes, and returns are given for static fields."""
     for event in code.events:
+        if isinstance(event, AssignAttribute):
+            assigned = _assigned(event, code, evaluator)
+            if assigned is not None:
+                yield assigned
+            continue
         if isinstance(event, Construct):
             cls, given = event.cls.cls, event.arguments
         elif isinstance(event, Replace):
@@ -196,6 +202,23 @@ def _static_values(code: CodeRead, evaluator: Evaluator) -> Iterator[_Static]:
                 continue
             if is_returned(event.call, code.body, {field.name}, (code.place.module, code.scope), evaluator):
                 yield _Static(cls, field, value, expr)
+
+
+def _assigned(event: AssignAttribute, code: CodeRead, evaluator: Evaluator) -> _Static | None:
+    """What an assignment gives to a static field of an instance that may be changed, and that the body returns."""
+    cls, name, field = event.receiver.cls, event.receiver_text, event.receiver.cls.field(event.attr)
+    if event.how != "assign" or (cls.frozen is not False and not event.mutable_copy) or cls.framework.is_stateful:
+        return None
+    if name is None or field is None or field.role is not Role.STATIC:
+        return None
+    for statement in walk(code.body, nested=False):
+        match statement:
+            case Assign(targets=(Attribute(value=Name(id=base), attr=attr),), value=expr):
+                if (base, attr) == (name, event.attr) and place_of(statement.at).holds(place_of(event.at)):
+                    scope = (code.place.module, code.scope)
+                    if is_variable_returned(name, code.body, {attr}, scope, evaluator):
+                        return _Static(cls, field, KeywordValue(attr, event.at, event.value), expr)
+    return None
 
 
 def _is_reduced(given: _Static, body: Body) -> bool:

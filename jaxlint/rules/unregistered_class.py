@@ -9,10 +9,11 @@ from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.calls.transformed_classes import traced_by
+from jaxlint.infer.choosing.given import MOST_HELPERS, is_plain
 from jaxlint.infer.choosing.unregistered import is_unregistered, refused_class
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Cross, Event, Transformed
-from jaxlint.infer.known.values import Instance, Value, plain
+from jaxlint.infer.known.values import Container, Instance, Value, plain
 from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
@@ -185,8 +186,15 @@ def _is_told_there(declared: Parameter, function: Function, event: Cross, evalua
     cls = refused_class(value, evaluator.model)
     if cls is None or _is_used_as(cls, value, declared.name, function, module, evaluator):
         return True
-    given = plain(event.value)
-    return not (isinstance(given, Instance) and given.exact and given.cls == cls)
+    return not _is_made_of(event.value, cls)
+
+
+def _is_made_of(value: Value, cls: PytreeClass) -> bool:
+    """Whether a value certainly is an instance of a class and of no subclass, or a list or the like of such."""
+    given = plain(value)
+    if isinstance(given, Container):
+        return any(_is_made_of(item, cls) for item in (given.items if given.items is not None else (given.element,)))
+    return isinstance(given, Instance) and given.exact and given.cls == cls
 
 
 def _shows_body(function: Function, event: Cross, evaluator: Evaluator) -> bool:
@@ -198,7 +206,10 @@ def _shows_body(function: Function, event: Cross, evaluator: Evaluator) -> bool:
 def _declared(event: Transformed, function: Function, module: Module, evaluator: Evaluator) -> Iterator[Problem]:
     """The parameters of a transformed function that are annotated with a class, and the instances that it returns."""
     refusing = _refusing((event.applied,))
-    if not refusing or not (function.parameters or function.return_values) or _is_hidden(function, module, evaluator):
+    refuses_results = event.applied.refuses_results and event.applied.transform.is_of_jax
+    if not (refusing or refuses_results) or not (function.parameters or function.return_values):
+        return
+    if _is_hidden(function, module, evaluator):
         return
     around = (*evaluator.calls.transformed.decorating(function, module), event.applied)
     if event.applied.is_decorator and event.applied != next(iter(_refusing(around)), None):
@@ -220,16 +231,23 @@ def _declared(event: Transformed, function: Function, module: Module, evaluator:
             if cls is not None:
                 place = at if event.applied.is_decorator else event.at
                 fix = _registering(cls, event.place.module, evaluator)
-                yield _problem(place, cls, f"`{function.name}` returns one", refusing[0], fix)
+                yield _problem(place, cls, f"`{function.name}` returns one", event.applied, fix)
                 return
 
 
 def _is_used_as(
-    cls: PytreeClass, value: Value, name: str, function: Function, module: Module, evaluator: Evaluator
+    cls: PytreeClass,
+    value: Value,
+    name: str,
+    function: Function,
+    module: Module,
+    evaluator: Evaluator,
+    depth: int = 0,
 ) -> bool:
     """Whether the body bears out that a parameter is, or holds, instances of a class: an annotation alone may err.
 
     Attributes of it are read, none that the class does not have, and its items are not given to functions on arrays.
+    Functions of the project to which it is handed on may do that.
     """
     body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
     names = _own_names(cls)
@@ -244,6 +262,16 @@ def _is_used_as(
             symbol = evaluator.model.resolver.resolve(part.func, module, function.inner_scope)
             if isinstance(symbol, External) and symbol.name.startswith(("jax.", "numpy.")):
                 return False
+        elif isinstance(part, Call) and not read and depth < MOST_HELPERS:
+            taking = [n for n, given in enumerate(part.positional) if dotted(given) == name]
+            symbol = evaluator.model.resolver.resolve(part.func, module, function.inner_scope) if taking else None
+            if isinstance(symbol, FunctionSymbol) and is_plain(symbol.declaration) and not part.has_star:
+                inside = symbol.declaration
+                read = any(
+                    _is_used_as(cls, value, inside.positional[n], inside, symbol.module, evaluator, depth + 1)
+                    for n in taking
+                    if n < len(inside.positional)
+                )
     return read
 
 

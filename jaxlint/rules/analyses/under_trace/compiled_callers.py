@@ -287,6 +287,13 @@ def is_returned(call: Call, body: Body, fields: Collection[str], scope: Function
     return _hands_out(lambda expr: expr is call, set(), body, fields, scope, evaluator)
 
 
+def is_variable_returned(
+    name: str, body: Body, fields: Collection[str], scope: FunctionScope, evaluator: Evaluator
+) -> bool:
+    """Whether what a variable holds is returned, in the same ways."""
+    return _hands_out(lambda _: False, {name}, body, fields, scope, evaluator)
+
+
 def _hands_out(
     starts: Callable[[Expr], bool],
     names: set[str],
