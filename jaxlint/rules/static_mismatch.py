@@ -31,6 +31,8 @@ from jaxlint.syntax.expressions import (
 from jaxlint.syntax.statements import (
     Return,
     all_parts,
+    bound_once,
+    looked_up,
     parts,
     walk,
 )
@@ -50,6 +52,9 @@ _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in (*_TOGETHER, *_BRANC
 _BRANCHING = frozenset(name.rpartition(".")[2] for name in _BRANCHES)
 #: What may be a list where it is given to a function; the call of one only to a function that is called by its name.
 _MAY_BE_LISTS = frozenset({Name, Call, Comprehension, Display})
+#: Functions that are given trees of axes, and their names.
+_MAPPING_ALONG = frozenset({"jax.vmap", "jax.pmap"})
+_MAPPING = frozenset(name.rpartition(".")[2] for name in _MAPPING_ALONG)
 _OTHER_BRANCH = "TypeError (branch outputs must have the same pytree structure)"
 
 
@@ -58,7 +63,8 @@ class StaticMismatch(BodyRule):
     ## What it does
 
     Finds instances that meet with different values of a static field: in one `jax.tree.map`, in a list whose items are
-    stacked, or as the results of the branches of `lax.cond` and `lax.switch`.
+    stacked, as the results of the branches of `lax.cond` and `lax.switch`, or as the `in_axes` of `jax.vmap` and what
+    is mapped over.
 
     ## Why is this bad?
 
@@ -144,6 +150,7 @@ class StaticMismatch(BodyRule):
             not makes_lists
             and (_LAST_NAMES | RUNNING).isdisjoint(contents.called)
             and not _calls_mapping(contents.called, code.place.module, evaluator.model.resolver)
+            and _MAPPING.isdisjoint(contents.called)
         ):
             return
         instances = MadeInstances.of_code(code, evaluator)
@@ -159,6 +166,8 @@ class StaticMismatch(BodyRule):
                 chosen = list(_chosen(call, name, instances, code))
                 places += (problem.at for problem in chosen)
                 yield from chosen
+        if not _MAPPING.isdisjoint(contents.called):
+            yield from _along_axes(code, instances)
         for change in changes(code, evaluator) if not RUNNING.isdisjoint(contents.called) else ():
             found = change.difference if change.is_of_branches else None
             if found is not None and found.cls is not None and not any(change.at is at for at in places):
@@ -186,6 +195,25 @@ def _mapped(call: Call, name: str, instances: MadeInstances) -> Iterator[Problem
                 return
         if not argument.star:
             found.append(made)
+
+
+def _along_axes(code: CodeRead, instances: MadeInstances) -> Iterator[Problem]:
+    """The problems of trees of axes whose static values are not those of the instances that are mapped over."""
+    bound = bound_once(code.body)
+    resolver = instances.evaluator.model.resolver
+    for call in code.calls:
+        mapping = looked_up(call.func, bound) if isinstance(call.func, Name) else call.func
+        if call.has_star or not isinstance(mapping, Call) or last_name(mapping.func) not in _MAPPING:
+            continue
+        name = resolver.library_name(mapping.func, code.place.module, code.scope)
+        axes = mapping.keyword("in_axes") or next(iter(mapping.positional[1:]), None)
+        if name not in _MAPPING_ALONG or not isinstance(axes, Display) or axes.has_star:
+            continue
+        for tree, given in zip(axes.items, call.positional, strict=False):
+            made, other = instances.of(tree), instances.of(given)
+            field = None if made is None or other is None else difference(made, other)
+            if made is not None and field is not None:
+                yield _problem(tree.at, made.cls, field, name, "ValueError (`in_axes` must be a tree prefix)")
 
 
 def _calls_mapping(called: Set[str], module: Module, resolver: Resolver) -> bool:
