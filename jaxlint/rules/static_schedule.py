@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import FIELD_EVENTS, CodeRead
+from jaxlint.rules.analyses.bodies.loops import classes_compiled
 from jaxlint.rules.analyses.fields.static_numbers import is_seldom, numbers_moved, numbers_put
 from jaxlint.rules.analyses.fixes.static_numbers import problems_of
 from jaxlint.rules.base import BodyRule, Problem
@@ -103,9 +104,9 @@ class StaticSchedule(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is put into static fields, and at what a loop moves and gives to a compiled function."""
-        put = (
-            number for event in code.events if type(event) in FIELD_EVENTS for number in numbers_put(event, evaluator)
-        )
+        events = [event for event in code.events if type(event) in FIELD_EVENTS]
+        compiled = classes_compiled(code) if events else set()
+        put = (number for event in events for number in numbers_put(event, evaluator, compiled))
         for number in (*put, *numbers_moved(code, evaluator)):
             if number.is_scheduled and not is_seldom(number, code):
                 yield from problems_of(number, code.place.module, evaluator)

@@ -9,8 +9,11 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.stale import reading
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Binary, Expr, Subscript, Unary, dotted
+from jaxlint.syntax.expressions import Attribute, Binary, Compare, Expr, Subscript, Unary, dotted
 from jaxlint.syntax.statements import all_parts
+
+#: The comparisons of numbers: what is equal, or is one of some, may be the name of a way to compute.
+_ORDER = frozenset({"<", "<=", ">", ">="})
 
 
 def is_computed_with(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -27,6 +30,9 @@ def is_computed_with(attr: str, inside: Mapping[str, Function], cls: PytreeClass
                     return True
                 case Unary(operand=operand) if _is_at(operand, path):
                     return True
+                case Compare(left=left, ops=ops, comparators=comparators) if _ORDER.issuperset(ops):
+                    if any(_is_at(one, path) for one in (left, *comparators)):
+                        return True
     return False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -21,10 +21,11 @@ from jaxlint.infer.evaluating.events import (
 from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.libraries.transforms import CARRIED, Kind
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.bodies.loops import made_for_each_turn
+from jaxlint.rules.analyses.bodies.loops import classes_compiled, made_for_each_turn
 from jaxlint.rules.analyses.fields.counting_inside import (
     ends_with_its_call,
     ends_with_the_call,
@@ -98,8 +99,13 @@ class StaticNumber(msgspec.Struct, frozen=True):
     is_stage: bool = False
 
 
-def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
-    """The numbers that a construction, an update or an assignment puts into static fields at each step."""
+def numbers_put(
+    event: Event, evaluator: Evaluator, compiled: Collection[PytreeClass] = ()
+) -> Iterator[StaticNumber]:
+    """The numbers that a construction, an update or an assignment puts into static fields at each step.
+
+    Instances of the `compiled` classes are passed to compiled functions, equinox's too, by the body around.
+    """
     loops = False
     if isinstance(event, Construct):
         cls, values, loops = event.cls.cls, event.arguments, event.in_loop and event.into_jit
@@ -130,7 +136,8 @@ def numbers_put(event: Event, evaluator: Evaluator) -> Iterator[StaticNumber]:
         if counts and is_put_back(event, field.name, evaluator):
             continue
         if not ends_with_its_call(event, field.name, evaluator) and not is_seldom_moved(event, field.name, evaluator):
-            confidence = Confidence.HIGH if _meets_jax(event, cls, evaluator) else Confidence.LOW
+            meets = cls in compiled or _meets_jax(event, cls, evaluator)
+            confidence = Confidence.HIGH if meets else Confidence.LOW
             is_scheduled = _is_float(value.value) and (counts or not isinstance(event, Construct))
             what = _CHANGES if _is_float(value.value) else _COUNTS
             is_compiled = _is_compiled(event) or _is_called_compiled(event, evaluator)
@@ -217,18 +224,20 @@ def _is_put(moved: Moved, code: CodeRead, evaluator: Evaluator) -> bool:
 
 def _swept(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]:
     """The floats that a loop over something unknown gives to what it computes with from turn to turn."""
-    compiled = {
+    made = {
         id(construct)
         for construct, cross in made_for_each_turn(code)
         if any(applied.transform.kind is Kind.JIT for applied in cross.applied)
     }
+    compiled = classes_compiled(code)
     for event, given in swept_into(code, evaluator):
         cls = event.cls.cls if isinstance(event, Construct) else event.receiver.cls
         field = _static_field(given.name, cls)
         if field is None or is_swept(plain(given.value)):
             continue
         if plain(evaluator.promises.field(field, cls)) == Scalar("float") and is_stored(field.name, cls):
-            if event.into_jit or id(event) in compiled or is_seen_to_cross(cls, evaluator):
+            passed = event.into_jit or id(event) in made or (isinstance(event, Replace) and cls in compiled)
+            if passed or is_seen_to_cross(cls, evaluator):
                 is_scheduled = isinstance(event, Replace)
                 yield StaticNumber(given.at, cls, field, _CHANGES, Confidence.MEDIUM, is_scheduled=is_scheduled)
 
@@ -375,9 +384,24 @@ def _hands_over_parts(event: Event, cls: PytreeClass, evaluator: Evaluator) -> b
 
 
 def _is_called_compiled(event: Event, evaluator: Evaluator) -> bool:
-    """Whether a function of the module that is transformed calls the one around the update, as far as names tell."""
+    """Whether a transformed function calls the one around the update, as far as names tell.
+
+    It stands in the same module, or in one that imports it and names the class whose method the update stands in.
+    """
     place = event.place
-    module, names = place.module, {function.name for function in place.functions}
+    names = {function.name for function in place.functions}
+    owner = place.owner
+    others = evaluator.model.importers(place.module) if owner is not None and place.functions else ()
+    naming = [
+        home
+        for home in others
+        if owner is not None and owner.name in home.source.text and any(name in home.source.text for name in names)
+    ]
+    return any(_calls_compiled(names, home, evaluator) for home in (place.module, *naming))
+
+
+def _calls_compiled(names: set[str], module: Module, evaluator: Evaluator) -> bool:
+    """Whether a transformed function of a module calls something of one of the names."""
     if any(last_name(part) in names for applying in module.outline.applying for part in parts(applying.call)):
         return True
     for function in module.outline.functions.values():
