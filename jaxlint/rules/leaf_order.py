@@ -10,13 +10,16 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Array, plain
-from jaxlint.libraries.trees import TREE_FLATTEN, TREE_LEAVES
+from jaxlint.libraries.trees import TREE_FLATTEN, TREE_LEAVES, TREE_STRUCTURE, TREE_UNFLATTEN
 from jaxlint.pytrees.framework import LeafOrder as Order
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
-from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Display, Expr, Name
-from jaxlint.syntax.statements import Assign, bound_once, looked_into
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Display, Expr, Name, dotted
+from jaxlint.syntax.statements import Assign, bound_names, bound_once, looked_into, looked_up
+
+#: The last names of the functions that put leaves into a structure.
+_REBUILDING = frozenset(name.rpartition(".")[2] for name in TREE_UNFLATTEN)
 
 
 class LeafOrder(NodeRule):
@@ -24,12 +27,13 @@ class LeafOrder(NodeRule):
     ## What it does
 
     Finds leaves that are taken by their position in the order of fields, or paired with the fields, where they are
-    sorted by name.
+    sorted by name; and those that are put into the structure of another class, which has them in another order.
 
     ## Why is this bad?
 
     chex, simple_pytree, nnx and treex sort the leaves by the names of the fields. Fields that are declared in another
-    order change places.
+    order change places. `jax.tree.unflatten` looks at no names: what was saved of an older class goes into the fields
+    that stand at the same place today.
 
     ## What you will see
 
@@ -67,7 +71,8 @@ class LeafOrder(NodeRule):
 
     ## Frameworks
 
-    chex, simple_pytree, nnx and treex. The leaves of the other frameworks stand in the order of the fields.
+    chex, simple_pytree, nnx and treex. The leaves of the other frameworks stand in the order of the fields: with those,
+    two classes are compared that have the same fields in another order.
 
     ## Fix safety
 
@@ -96,7 +101,7 @@ class LeafOrder(NodeRule):
         """Ask for a call that gives leaves, and for something that takes several by their place."""
         if self.calls.isdisjoint(code.contents.called):
             return False
-        if "zip" in code.contents.called:
+        if not _REBUILDING.isdisjoint(code.contents.called) or "zip" in code.contents.called:
             return True
         unpacked = any(isinstance(s, Assign) and isinstance(s.targets[0], Display) for s in code.statements)
         return unpacked or any(c.args and (c.args[0].star or _is_from_tuple(c)) for c in code.calls)
@@ -110,6 +115,8 @@ class LeafOrder(NodeRule):
                 yield from _used(call, cls, function, reader)
         for at, cls in reader.zipped_with_fields():
             yield _problem(at, cls, "each is paired with another field")
+        for at, cls, other in reader.put_into_others():
+            yield _problem_of_structures(at, cls, other)
 
 
 class _Leaves:
@@ -150,6 +157,49 @@ class _Leaves:
                 if cls is not None and any(self._are_fields(other, cls) for other in given):
                     yield written.at, cls
                     break
+
+    def put_into_others(self) -> Iterator[tuple[object, PytreeClass, PytreeClass]]:
+        """Where the leaves of an instance are put into the structure of another class, which has them in another order.
+
+        The fields have the same names in both.
+        """
+        if _REBUILDING.isdisjoint(self._code.contents.called):
+            return
+        bound = bound_once(self._code.body)
+        flattened = dict(self._flattened())
+        for call in self._code.calls:
+            if call.has_star or len(call.args) != 2 or self.name(call.func) not in TREE_UNFLATTEN:
+                continue
+            given = call.given_to(("treedef", "leaves"))
+            structure, leaves = given.get("treedef"), given.get("leaves")
+            if structure is None or leaves is None:
+                continue
+            made = flattened.get((dotted(structure), 1)) or looked_up(structure, bound)
+            taken = flattened.get((dotted(leaves), 0)) or _each_of(*looked_into(leaves, bound))
+            cls = self._taken_apart(taken, TREE_LEAVES | TREE_FLATTEN)
+            other = self._taken_apart(made, TREE_STRUCTURE | TREE_FLATTEN)
+            if cls is not None and other is not None and cls is not other:
+                names, others = ([leaf.name for leaf in one.leaves or ()] for one in (cls, other))
+                if names != others and sorted(names) == sorted(others):
+                    yield leaves.at, cls, other
+
+    def _flattened(self) -> Iterator[tuple[tuple[str | None, int], Expr]]:
+        """The variables that are bound once, to one of the two things that a call of `flatten` gives."""
+        for statement in self._code.statements:
+            match statement:
+                case Assign(targets=(Display(items=(Name() as leaves, Name() as structure)),), value=Call() as call):
+                    for index, name in enumerate((leaves.id, structure.id)):
+                        if sum(name in bound_names(one) for one in self._code.statements) == 1:
+                            yield (name, index), call
+
+    def _taken_apart(self, call: Expr, functions: frozenset[str]) -> PytreeClass | None:
+        """The class of the instance that a call of some function is given."""
+        if not isinstance(call, Call) or len(call.args) != 1 or self.name(call.func) not in functions:
+            return None
+        instance = self._instances.instance(call.args[0].value)
+        if instance is None or (not instance.exact and self.evaluator.model.subclasses(instance.cls)):
+            return None
+        return instance.cls if instance.cls.leaves is not None else None
 
     def _are_fields(self, expr: Expr, cls: PytreeClass) -> bool:
         """Whether an expression is `dataclasses.fields` of a class or an instance of it, or the dict of them."""
@@ -262,6 +312,21 @@ def _put_back(
         return
     if func is not None and known is not None and reader.made_class(func) is cls:
         yield _problem(known.args[0].at, cls, "the constructor is given its leaves in another order")
+
+
+def _problem_of_structures(at: object, cls: PytreeClass, other: PytreeClass) -> Problem:
+    pairs = zip(cls.leaves or (), other.leaves or (), strict=True)
+    leaf, instead = next((one.name, put.name) for one, put in pairs if one.name != put.name)
+    way_out = "give the fields by their names"
+    return Problem(
+        at=at,
+        message=(
+            f"the leaves of `{cls.name}` stand in another order than those of `{other.name}`, which gets `{leaf}` for"
+            f" `{instead}`; {way_out}"
+        ),
+        reason="leaves are put into a structure one after the other, whatever the fields are called",
+        help=way_out,
+    )
 
 
 def _problem(at: object, cls: PytreeClass, what: str) -> Problem:

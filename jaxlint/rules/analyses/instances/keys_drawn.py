@@ -133,13 +133,19 @@ def _called(
     if call.has_star:
         return None
     given = [(a, value.id) for a, value in enumerate(call.positional) if isinstance(value, Name)]
-    states = [(a, name) for a, name in given if instances.instance(call.positional[a]) is not None]
+    states = [(a, name) for a, name in given if _has_key(call.positional[a], instances)]
     symbol = resolver.follow(resolver.resolve(func, code.place.module, code.scope)) if len(states) == 1 else None
     if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators or symbol.declaration.owner:
         return None
     positional = symbol.declaration.positional
     index, name = states[0]
     return (symbol, name, positional[index]) if index < len(positional) else None
+
+
+def _has_key(expr: Expr, instances: LocalInstances) -> bool:
+    """Whether an expression is an instance whose class has a field for a key: settings are handed on beside a state."""
+    instance = instances.instance(expr)
+    return instance is not None and any(KEY.search(field.name) for field in instance.cls.fields)
 
 
 def _drawn(body: Body, function: FunctionSymbol, evaluator: Evaluator) -> list[Attribute]:
