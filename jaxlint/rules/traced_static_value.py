@@ -20,7 +20,14 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.keeping import is_stored
 from jaxlint.rules.analyses.fields.needed_numbers import Need, need_of
 from jaxlint.rules.analyses.fixes.roles import make_leaf
-from jaxlint.rules.analyses.under_trace.compiled_callers import EveryName, Numbers, bare, compiled_callers, is_returned, is_variable_returned
+from jaxlint.rules.analyses.under_trace.compiled_callers import (
+    EveryName,
+    Numbers,
+    bare,
+    compiled_callers,
+    is_returned,
+    is_variable_returned,
+)
 from jaxlint.rules.analyses.under_trace.traced_leaves import (
     Leaf,
     TracedLeaves,
@@ -33,7 +40,18 @@ from jaxlint.rules.analyses.under_trace.tracers_given import as_written
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Display, Expr, Name, Subscript, Unary, last_name, unpacked
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Binary,
+    Call,
+    Display,
+    Expr,
+    Name,
+    Subscript,
+    Unary,
+    last_name,
+    unpacked,
+)
 from jaxlint.syntax.statements import (
     Assign,
     Body,

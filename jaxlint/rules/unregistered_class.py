@@ -184,7 +184,7 @@ def _is_told_there(declared: Parameter, function: Function, event: Cross, evalua
     module = event.module or event.place.module
     value = evaluator.parameter(function, declared.name, module)
     cls = refused_class(value, evaluator.model)
-    if cls is None or _is_used_as(cls, value, declared.name, function, module, evaluator):
+    if cls is None or _is_used_as(cls, value, declared.name, FunctionSymbol(module, function), evaluator):
         return True
     return not _is_made_of(event.value, cls)
 
@@ -193,7 +193,8 @@ def _is_made_of(value: Value, cls: PytreeClass) -> bool:
     """Whether a value certainly is an instance of a class and of no subclass, or a list or the like of such."""
     given = plain(value)
     if isinstance(given, Container):
-        return any(_is_made_of(item, cls) for item in (given.items if given.items is not None else (given.element,)))
+        items = (given.element,) if given.items is None else given.items
+        return any(_is_made_of(item, cls) for item in items)
     return isinstance(given, Instance) and given.exact and given.cls == cls
 
 
@@ -220,7 +221,7 @@ def _declared(event: Transformed, function: Function, module: Module, evaluator:
         if parameter.name in rebuilt and parameter.name != function.self_name:
             value = evaluator.parameter(function, parameter.name, module)
             cls = refused_class(value, evaluator.model)
-            if cls is not None and _is_used_as(cls, value, parameter.name, function, module, evaluator):
+            if cls is not None and _is_used_as(cls, value, parameter.name, FunctionSymbol(module, function), evaluator):
                 at = parameter.at if event.applied.is_decorator else event.at
                 how = f"`{function.name}` takes one as `{parameter.name}`"
                 yield _problem(at, cls, how, refusing[0], _registering(cls, event.place.module, evaluator))
@@ -236,43 +237,43 @@ def _declared(event: Transformed, function: Function, module: Module, evaluator:
 
 
 def _is_used_as(
-    cls: PytreeClass,
-    value: Value,
-    name: str,
-    function: Function,
-    module: Module,
-    evaluator: Evaluator,
-    depth: int = 0,
+    cls: PytreeClass, value: Value, name: str, symbol: FunctionSymbol, evaluator: Evaluator, depth: int = 0
 ) -> bool:
     """Whether the body bears out that a parameter is, or holds, instances of a class: an annotation alone may err.
 
     Attributes of it are read, none that the class does not have, and its items are not given to functions on arrays.
     Functions of the project to which it is handed on may do that.
     """
-    body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
     names = _own_names(cls)
     is_one = isinstance(plain(value), Instance)
+    resolver, scope = evaluator.model.resolver, symbol.declaration.inner_scope
     read = False
-    for part in all_parts(body):
+    for part in all_parts(evaluator.calls.body_of(symbol) or ()):
         if isinstance(part, Attribute):
             if is_one and dotted(part.value) == name and part.attr not in names:
                 return False
             read = read or dotted(part.value) == name or part.attr in names
         elif isinstance(part, Call) and any(_is_item(given, name) for given in part.positional):
-            symbol = evaluator.model.resolver.resolve(part.func, module, function.inner_scope)
-            if isinstance(symbol, External) and symbol.name.startswith(("jax.", "numpy.")):
+            called = resolver.resolve(part.func, symbol.module, scope)
+            if isinstance(called, External) and called.name.startswith(("jax.", "numpy.")):
                 return False
         elif isinstance(part, Call) and not read and depth < MOST_HELPERS:
-            taking = [n for n, given in enumerate(part.positional) if dotted(given) == name]
-            symbol = evaluator.model.resolver.resolve(part.func, module, function.inner_scope) if taking else None
-            if isinstance(symbol, FunctionSymbol) and is_plain(symbol.declaration) and not part.has_star:
-                inside = symbol.declaration
-                read = any(
-                    _is_used_as(cls, value, inside.positional[n], inside, symbol.module, evaluator, depth + 1)
-                    for n in taking
-                    if n < len(inside.positional)
-                )
+            for inside, parameter in _handed_to(part, name, symbol, evaluator):
+                read = read or _is_used_as(cls, value, parameter, inside, evaluator, depth + 1)
     return read
+
+
+def _handed_to(
+    call: Call, name: str, symbol: FunctionSymbol, evaluator: Evaluator
+) -> Iterator[tuple[FunctionSymbol, str]]:
+    """The function of the project to which a call hands a variable on, and the parameters for it."""
+    taking = [number for number, given in enumerate(call.positional) if dotted(given) == name]
+    if not taking or call.has_star:
+        return
+    called = evaluator.model.resolver.resolve(call.func, symbol.module, symbol.declaration.inner_scope)
+    if isinstance(called, FunctionSymbol) and is_plain(called.declaration):
+        positional = called.declaration.positional
+        yield from ((called, positional[number]) for number in taking if number < len(positional))
 
 
 def _own_names(cls: PytreeClass) -> set[str]:

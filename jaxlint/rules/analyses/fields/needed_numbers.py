@@ -69,17 +69,30 @@ def need_of(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator
         Need(use.how, name)
         for home in homes.values()
         if any(may_have(written, function, home) for function in home.outline.functions.values())
-        for function in _compiled(home, evaluator)
+        for function in _compiled(home, evaluator, _called_elsewhere(home, cls, evaluator))
         if may_have(written, function, home)
         for use, name in _uses(function, home, field, cls, evaluator)
     ]
     return next((need for need in needs if need.is_for_structure), next(iter(needs), None))
 
 
-def _compiled(home: Module, evaluator: Evaluator) -> Iterator[Function]:
-    """The functions of a module that are transformed, and those that such ones seem to call; instances, too."""
+def _called_elsewhere(home: Module, cls: PytreeClass, evaluator: Evaluator) -> frozenset[str]:
+    """The methods of a class that compiled functions of other modules seem to call, if it is one of the module."""
+    own = {f.qualname: f.name for f in home.outline.functions.values() if f.owner == cls.symbol.declaration.qualname}
+    if home is not cls.module or not own:
+        return frozenset()
+    others = [one for one in evaluator.model.importers(home) if any(name in one.source.text for name in own.values())]
+    called = {name for one in others for f in _compiled(one, evaluator) for name in piece_of(f, one.outline).calls}
+    return frozenset(qualname for qualname, name in own.items() if name in called)
+
+
+def _compiled(home: Module, evaluator: Evaluator, known: frozenset[str] = frozenset()) -> Iterator[Function]:
+    """The functions of a module that are transformed, or known, and those that such ones seem to call; instances, too.
+
+    The known ones are told by their qualified names.
+    """
     functions = list(home.outline.functions.values())
-    compiled = [f for f in functions if evaluator.calls.transformed.of(f, home)]
+    compiled = [f for f in functions if f.qualname in known or evaluator.calls.transformed.of(f, home)]
     called = {last_name(part) for one in home.outline.applying for part in parts(one.call)} | {"__call__"}
     found = dict.fromkeys(f.qualname for f in compiled)
     for _ in range(_FAR):

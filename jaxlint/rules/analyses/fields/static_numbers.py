@@ -99,9 +99,7 @@ class StaticNumber(msgspec.Struct, frozen=True):
     is_stage: bool = False
 
 
-def numbers_put(
-    event: Event, evaluator: Evaluator, compiled: Collection[PytreeClass] = ()
-) -> Iterator[StaticNumber]:
+def numbers_put(event: Event, evaluator: Evaluator, compiled: Collection[PytreeClass] = ()) -> Iterator[StaticNumber]:
     """The numbers that a construction, an update or an assignment puts into static fields at each step.
 
     Instances of the `compiled` classes are passed to compiled functions, equinox's too, by the body around.
