@@ -25,6 +25,8 @@ class RawGradients(msgspec.Struct, frozen=True):
 
 def raw_gradients(code: CodeRead, evaluator: Evaluator) -> Iterator[RawGradients]:
     """`updates, state = tx.update(grads, ...)` and then `apply_updates(params, grads)`, with no other step."""
+    if "update" not in code.contents.called:
+        return
     applying = [call for call in code.calls if applies_updates(call) and len(call.positional) == 2]
     for statement in code.statements if applying else ():
         match statement:
