@@ -17,7 +17,7 @@ from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Span, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, Display, Expr, Name, Span, last_name
 from jaxlint.syntax.statements import Statement, bound_names, own_parts, parts, targets_of, walk
 
 #: The options that are given trees with something else in the place of the leaves.
@@ -56,6 +56,8 @@ class TreesOfAxes:
         self._module, self._evaluator = module, evaluator
         self._pieces = list(self._read()) if any(one in module.source.text for one in _TELLING) else []
         self._given: list[Span] = []
+        #: The variables that are parts of them as they are, with their scopes.
+        self._variables: set[tuple[str, str]] = set()
         #: What may be handed to such an option in another way.
         self._perhaps: list[Span] = []
         for piece in self._pieces:
@@ -83,13 +85,7 @@ class TreesOfAxes:
 
     def _bound_for_them(self) -> Iterator[_Piece]:
         """The one statement of a scope that gives a variable something which stands in such a tree: `axes = ...`."""
-        given = {
-            (piece.scope, part.id)
-            for piece in self._pieces
-            for part in piece.parts
-            if isinstance(part, Name) and any(tree.holds(place_of(part.at)) for tree in self._given)
-        }
-        for scope, name in sorted(given):
+        for scope, name in sorted(self._variables):
             binding = [piece for piece in self._pieces if piece.scope == scope and name in piece.names]
             if len(binding) == 1:
                 yield binding[0]
@@ -126,10 +122,12 @@ class TreesOfAxes:
             name, given = resolver.library_name(given[0], self._module, scope), given[1:]
         transform = TRANSFORMS.get(name)
         found = self._perhaps if transform is None else self._given
-        found += [place_of(one.value.at) for one in call.args if one.keyword in _OPTIONS]
+        values = [one.value for one in call.args if one.keyword in _OPTIONS]
         if transform is not None:
             named = zip(transform.options, given[len(transform.functions) :], strict=False)
-            found += [place_of(value.at) for option, value in named if option in _OPTIONS]
+            values += [value for option, value in named if option in _OPTIONS]
+            self._variables |= {(scope, name) for value in values for name in _variables_in(value)}
+        found += [place_of(value.at) for value in values]
 
     def _names_given(self) -> frozenset[str]:
         """The variables, attributes and functions that stand in such trees, and in what they are made of."""
@@ -160,6 +158,16 @@ class TreesOfAxes:
                 if given and (last_name(call.func) in taking or given[0].keyword in self._names):
                     return True
         return False
+
+
+def _variables_in(tree: Expr) -> Iterator[str]:
+    """The variables that are a tree, or stand in it as they are."""
+    match tree:
+        case Name(id=name):
+            yield name
+        case Display(items=held) | DictDisplay(values=held):
+            for one in held:
+                yield from _variables_in(one)
 
 
 def _bound(statement: Statement) -> frozenset[str]:
