@@ -71,8 +71,8 @@ class DataFieldAsStatic(BodyRule):
     ## What it does
 
     Finds leaves that a transformed function uses as if their value were known: as a shape, as the number
-    of turns of a `for`, in an `if`, as the bound of a slice, as an index of a list or a key of a dict,
-    or given to numpy.
+    of turns of a `for`, in an `if`, with `and`, `or` or `not`, as the bound of a slice, as an index of a list or a key
+    of a dict, or given to numpy.
 
     ## Why is this bad?
 

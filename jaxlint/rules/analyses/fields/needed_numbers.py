@@ -21,6 +21,7 @@ from jaxlint.rules.analyses.under_trace.static_uses import (
     INSTEAD,
     KEY,
     LEAST,
+    LOGICAL,
     LOOP,
     NUMPY,
     TRUTH,
@@ -34,7 +35,7 @@ from jaxlint.syntax.statements import all_parts, bound_once, parts
 #: Through how many functions that call each other those that run compiled are looked for.
 _FAR = 4
 #: What a leaf does as well where it is written in another way. Other needs are for how much there is of something.
-_REPLACEABLE = frozenset({TRUTH, LOOP, CHECK, LEAST, CONVERSION, KEY, NUMPY})
+_REPLACEABLE = frozenset({TRUTH, *LOGICAL.values(), LOOP, CHECK, LEAST, CONVERSION, KEY, NUMPY})
 
 
 class Need(msgspec.Struct, frozen=True):

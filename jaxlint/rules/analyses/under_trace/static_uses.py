@@ -10,6 +10,7 @@ import msgspec
 from jaxlint.infer.bodies.contents import contents_of
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.rules.analyses.under_trace.computed_from import Origins, is_behind
+from jaxlint.rules.analyses.under_trace.library_forms import number_kind
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
@@ -47,10 +48,13 @@ from jaxlint.syntax.statements import (
     While,
     blocks,
     expressions,
+    looked_up,
     parts,
 )
 
 TRUTH, LOOP, CHECK = "in a condition", "in the condition of a loop", "in an assertion"
+#: Operators of Python that ask for a truth value, where they make another one of it.
+LOGICAL = {operator: f"for `{operator}`" for operator in ("and", "or", "not")}
 COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, LEAST, NUMPY, NUMPY_SHAPE = (
     "for the number of turns",
     "in a shape",
@@ -68,7 +72,7 @@ COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, LEAST, 
 )
 #: What is raised for each (jax 0.10.2).
 ERRORS = {
-    **dict.fromkeys((TRUTH, LOOP, CHECK), "TracerBoolConversionError"),
+    **dict.fromkeys((TRUTH, LOOP, CHECK, *LOGICAL.values()), "TracerBoolConversionError"),
     COUNT: "TracerIntegerConversionError",
     SHAPE: "TypeError (Shapes must be 1D sequences of concrete values of integer type)",
     SLICE: "IndexError (Slice entries must be static integers)",
@@ -86,6 +90,7 @@ ERRORS = {
 #: What does the same with a value that changes all the time.
 INSTEAD = {
     TRUTH: "use `jnp.where` or `jax.lax.cond`",
+    **{how: f"use `jnp.logical_{operator}`" for operator, how in LOGICAL.items()},
     LOOP: "use `jax.lax.while_loop`",
     CHECK: "check it before the call, or use `jax.experimental.checkify`",
     COUNT: "use `jax.lax.fori_loop`",
@@ -255,8 +260,9 @@ class StaticUses:
         """The uses in an expression whose truth value is asked for."""
         match test:
             case Unary(op="not", operand=operand):
-                self._truth(operand, how)
-            case BoolOp(left=left, right=right):
+                self._truth(operand, LOGICAL["not"] if how in LOGICAL.values() else how)
+            case BoolOp(op=op, left=left, right=right):
+                how = LOGICAL[op] if how in LOGICAL.values() else how
                 self._truth(left, how)
                 self._truth(right, how)
             case NamedExpr(value=value):
@@ -278,12 +284,12 @@ class StaticUses:
                 self._inside(orelse)
                 return
             case Unary(op="not", operand=operand):
-                self._truth(operand)
+                self._truth(operand, LOGICAL["not"])
                 return
-            case BoolOp(left=left, right=right):
+            case BoolOp(op=op, left=left, right=right):
                 if _asks_for_type(left):
                     return
-                self._truth(left)
+                self._truth(left, LOGICAL[op] if self._is_condition(left) or self._is_condition(right) else TRUTH)
                 self._inside(right)
                 return
             case Comprehension(clauses=clauses):
@@ -301,6 +307,12 @@ class StaticUses:
                 self._use(right, LENGTH)
         for child in children(expr):
             self._inside(child)
+
+    def _is_condition(self, expr: Expr) -> bool:
+        """Whether an expression, or what a variable is bound to, certainly makes a truth value, or an array of them."""
+        expr = looked_up(expr, self._bound)
+        sides = (expr.left, expr.right) if isinstance(expr, BoolOp) else (expr,)
+        return any(map(_makes_truth, sides))
 
     def _use(self, expr: Expr, how: str, *, takes_arrays: bool = False) -> bool:
         """Note the use of an expression, if it is traced."""
@@ -400,6 +412,11 @@ class StaticUses:
             self._use(index, INDEX)
         elif kind == "dict":
             self._use(index, KEY)
+
+
+def _makes_truth(expr: Expr) -> bool:
+    """Whether the outermost operator, or function of jax.numpy, of an expression makes truth values."""
+    return isinstance(expr, Compare) or (isinstance(expr, Unary) and expr.op == "not") or number_kind(expr) == "bool"
 
 
 def _is_tried(block: Body, statement: Statement) -> bool:
