@@ -19,6 +19,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.changes.coming_round import comes_round
+from jaxlint.rules.analyses.fixes.new_key import key_put_back
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving
 from jaxlint.rules.analyses.instances.keys_drawn import (
     KEY,
@@ -158,7 +159,9 @@ class ReusedKey(NodeRule):
                         _is_given_elsewhere(key, helper, code, evaluator)
                         or _is_made_with_another(key, held, code, evaluator)
                     ):
-                        yield _problem(key, held, dotted(call.func) or "this", by_helper=helper is not None)
+                        assert isinstance(key, Attribute)
+                        way_out = key_put_back(key, call, own, code, evaluator) if helped is None else _by(helped, key)
+                        yield _problem(key, held, dotted(call.func) or "this", way_out)
 
 
 def _is_underscored(statement: Statement) -> bool:
@@ -325,11 +328,15 @@ def _drawn_again(call: Call, cls: PytreeClass, drawn: Drawn) -> Problem:
     )
 
 
-def _problem(key: Expr, cls: PytreeClass, function: str, *, by_helper: bool) -> Problem:
-    assert isinstance(key, Attribute)
-    way_out = f"split it, and put the new key back: `key, subkey = jax.random.split({dotted(key)})`"
-    if by_helper:
-        way_out = f"let `{function}` return the next key, and put it back: `{key.attr}=...`"
+def _by(helped: Drawn, key: Attribute) -> str:
+    """What to do about a helper that draws with a key."""
+    name = helped.function.declaration.name
+    if helped.drops_next:
+        return f"keep what `{name}` returns of the next `{key.attr}`, and let the state that is returned have it"
+    return f"let `{name}` return the next key, and put it back: `{key.attr}=...`"
+
+
+def _problem(key: Attribute, cls: PytreeClass, function: str, way_out: str) -> Problem:
     return Problem(
         at=key.at,
         message=(

@@ -1,0 +1,121 @@
+"""How the new key comes into a state, in the names of a body that has split the old one already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Attribute, Call, Display, Name, dotted, items_of
+from jaxlint.syntax.names_read import reads
+from jaxlint.syntax.statements import Assign, Body, Return, blocks, bound_names
+
+_SPLIT = "jax.random.split"
+
+
+class _Split(msgspec.Struct, frozen=True):
+    """A statement that splits a key, the call, and the variables that it binds to the parts."""
+
+    statement: Assign
+    call: Call
+    names: tuple[str, ...]
+
+
+def key_put_back(
+    key: Attribute, call: Call, updates: Sequence[Replace | Construct], code: CodeRead, evaluator: Evaluator
+) -> str:
+    """What to do about a call that draws with the key of a state, which the updates give no new one."""
+    found = _of_split(key, call, updates, code, evaluator)
+    split = f"`key, subkey = jax.random.split({dotted(key)})`"
+    return found or f"split it, and put the new key back: {split}, and {_given(key, 'key', updates)}"
+
+
+def _of_split(
+    key: Attribute, call: Call, updates: Sequence[Replace | Construct], code: CodeRead, evaluator: Evaluator
+) -> str | None:
+    """What to give to the updates that follow a call, if that splits the key into variables."""
+    block = _block_of(call, code)
+    split = _split_by(block[0], code, evaluator) if block else None
+    if split is None or split.call is not call or not all(_stands_in(block[1:], update) for update in updates):
+        return None
+    free = _free(split, block[1:], code, evaluator)
+    if free is not None:
+        return f"put the new key back: {_given(key, free, updates)}"
+    names = list(split.names)
+    kept = key.attr if not _is_bound(key.attr, code) else f"new_{key.attr}"
+    what = "keep the new key" if "_" in names else "split off one more key"
+    if "_" in names:
+        names[names.index("_")] = kept
+    else:
+        names.insert(0, kept)
+    count = "" if len(names) == 2 else f", {len(names)}"
+    line = f"{', '.join(names)} = {dotted(call.func)}({dotted(call.positional[0])}{count})"
+    return f"{what}, and put it back: `{line}`, and {_given(key, kept, updates)}"
+
+
+def _block_of(call: Call, code: CodeRead) -> Body:
+    """The statements of a block from the one on that makes a call."""
+    statement = code.contents.statement_of.get(id(call))
+    for block in (code.body, *(block for one in code.statements for block in blocks(one))):
+        for index, one in enumerate(block):
+            if one is statement:
+                return block[index:]
+    return ()
+
+
+def _split_by(statement: object, code: CodeRead, evaluator: Evaluator) -> _Split | None:
+    match statement:
+        case Assign(targets=(target,), value=Call() as call):
+            items = items_of(target)
+            name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
+            is_plain = len(items) > 1 and all(isinstance(item, Name) for item in items) and not call.has_star
+            is_shape = any(isinstance(one.value, Display) for one in call.args)
+            if name == _SPLIT and is_plain and call.positional and not is_shape:
+                return _Split(statement, call, tuple(item.id for item in items if isinstance(item, Name)))
+    return None
+
+
+def _free(split: _Split, following: Body, code: CodeRead, evaluator: Evaluator) -> str | None:
+    """The variable that holds a key at the end with which nothing was drawn: it is returned, split, or read nowhere."""
+    names, used = [name for name in split.names if name != "_"], {id(split.call.positional[0])}
+    for statement in following:
+        later = _split_by(statement, code, evaluator)
+        again = later.call.positional[0] if later is not None else None
+        if later is not None and isinstance(again, Name) and again.id in names:
+            if again.id not in later.names:
+                names.remove(again.id)
+            names += [name for name in later.names if name not in (*names, "_")]
+            used.add(id(again))
+        elif any(name in names for name in bound_names(statement)):
+            return None
+        if isinstance(statement, Return) and statement.value is not None:
+            used |= {id(item) for item in items_of(statement.value)}
+    return next((n for n in names if all(id(read) in used for read in reads(code.body, n))), None)
+
+
+def _given(key: Attribute, name: str, updates: Sequence[Replace | Construct]) -> str:
+    """What the update is given, and which one, if there is but one."""
+    called = dotted(updates[0].call.func)
+    if len(updates) != 1 or called is None:
+        return f"pass `{key.attr}={name}` to the update"
+    update = updates[0]
+    ats = {
+        id(a.at) for a in (update.keywords if isinstance(update, Replace) else update.arguments) if a.name == key.attr
+    }
+    old = next((a for a in update.call.args if id(a.at) in ats), None)
+    written = name if old is not None and old.keyword is None else f"{key.attr}={name}"
+    before = dotted(old.value) if old is not None else None
+    instead = f" in place of `{before}`" if before not in (None, name) else ""
+    return f"pass `{written}` to `{called}`{instead}"
+
+
+def _stands_in(following: Body, update: Replace | Construct) -> bool:
+    place = place_of(update.call.at)
+    return any(place_of(statement.at).holds(place) for statement in following)
+
+
+def _is_bound(name: str, code: CodeRead) -> bool:
+    return name in code.contents.bound or (code.function is not None and code.function.takes(name))
