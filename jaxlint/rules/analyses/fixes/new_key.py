@@ -9,7 +9,7 @@ import msgspec
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Display, Name, dotted, items_of
+from jaxlint.syntax.expressions import Attribute, Call, Display, Name, Starred, dotted, items_of
 from jaxlint.syntax.names_read import reads
 from jaxlint.syntax.statements import Assign, Body, Return, blocks, bound_names
 
@@ -17,11 +17,12 @@ _SPLIT = "jax.random.split"
 
 
 class _Split(msgspec.Struct, frozen=True):
-    """A statement that splits a key, the call, and the variables that it binds to the parts."""
+    """A statement that splits a key, the call, and the variables that it binds to one key each; others to the rest."""
 
     statement: Assign
     call: Call
     names: tuple[str, ...]
+    has_rest: bool = False
 
 
 def key_put_back(
@@ -44,6 +45,8 @@ def _of_split(
     free = _free(split, block[1:], code, evaluator)
     if free is not None:
         return f"put the new key back: {_given(key, free, updates)}"
+    if split.has_rest:
+        return None
     names = list(split.names)
     kept = key.attr if not _is_bound(key.attr, code) else f"new_{key.attr}"
     what = "keep the new key" if "_" in names else "split off one more key"
@@ -71,10 +74,11 @@ def _split_by(statement: object, code: CodeRead, evaluator: Evaluator) -> _Split
         case Assign(targets=(target,), value=Call() as call):
             items = items_of(target)
             name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
-            is_plain = len(items) > 1 and all(isinstance(item, Name) for item in items) and not call.has_star
+            rest = [item for item in items if isinstance(item, Starred)]
+            is_plain = len(items) > 1 and all(isinstance(i, (Name, Starred)) for i in items) and not call.has_star
             is_shape = any(isinstance(one.value, Display) for one in call.args)
             if name == _SPLIT and is_plain and call.positional and not is_shape:
-                return _Split(statement, call, tuple(item.id for item in items if isinstance(item, Name)))
+                return _Split(statement, call, tuple(i.id for i in items if isinstance(i, Name)), bool(rest))
     return None
 
 
