@@ -124,7 +124,7 @@ class Writer:
         """The lines of code as they stand after the fix, and what has to be imported; nothing if no code is written."""
         imported = [str(needed) for needed in proposal.imports]
         lines = [_code(line) for line in new_lines(self.source.text, fix.edits)]
-        lines = [line for line in lines if line and line not in imported]
+        lines = _whole([line for line in lines if line and line not in imported])
         if not lines or all(isinstance(change, EditText) for change in proposal.changes):
             return ""
         shown = " and ".join(f"`{line}`" for line in lines[:_MOST_LINES])
@@ -153,6 +153,33 @@ def _raised_value(value: object, rows: int) -> object:
 
 def _moved(edit: Edit, by: int) -> Edit:
     return Edit(edit.start + by, edit.end + by, edit.text)
+
+
+def _whole(lines: list[str]) -> list[str]:
+    """Lines of which each can be written as it stands: those of one long statement are put together, or left out."""
+    if all(map(_is_closed, lines)):
+        return lines
+    together = " ".join(lines)
+    try:
+        ast.parse(together)
+    except SyntaxError:
+        return []
+    return [together]
+
+
+@lru_cache(maxsize=256)
+def _is_closed(line: str) -> bool:
+    """Whether a line opens as many brackets as it closes, and ends all its texts."""
+    depth = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(line).readline):
+            if token.type == tokenize.OP:
+                depth += (token.string in "([{") - (token.string in ")]}")
+            if depth < 0:
+                return False
+    except (tokenize.TokenError, SyntaxError):
+        return False
+    return depth == 0
 
 
 @lru_cache(maxsize=256)

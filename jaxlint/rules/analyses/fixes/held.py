@@ -89,6 +89,11 @@ def is_lost(name: str, at: object, place: Place, evaluator: Evaluator, *, is_arr
     return _Holders(place_of(at), place, evaluator, is_array=is_array).lose(name)
 
 
+def is_returned_alias(name: str, at: object, place: Place, evaluator: Evaluator) -> bool:
+    """Whether a variable is another name for what a variable is bound to, and the function returns it as a whole."""
+    return _Holders(place_of(at), place, evaluator).return_alias(name)
+
+
 def escapes(name: str, at: object, place: Place, evaluator: Evaluator, holder: str) -> bool:
     """Whether something else was given what a variable is bound to before a place, and may be asked for it later.
 
@@ -132,6 +137,12 @@ class _Holders:
         self._copied = name
         return self._is_held(name, _MOST_STEPS) or self.escapes(name)
 
+    def return_alias(self, name: str) -> bool:
+        """Whether the variable is bound to what another one is, and is returned."""
+        self._copied = name
+        is_alias = any(isinstance(value, Name) and value.id != name for value in self._bound_to(name))
+        return is_alias and self._returns_it()
+
     def _is_held(self, name: str, steps: int) -> bool:
         """Whether what a variable is bound to is held by somebody else, who would see a change of it."""
         if any(binds(s, name) for s in self._statements if isinstance(s, (For, With))):
@@ -150,11 +161,12 @@ class _Holders:
 
     def _is_handed_back(self, function: Function) -> bool:
         """Whether a function returns the variable, as a whole, or callers keep nothing of what they pass to it."""
+        return self._returns_it() or bool(self._evaluator.calls.transformed.of(function, self._place.module))
+
+    def _returns_it(self) -> bool:
         returned = [s.value for s in self._statements if isinstance(s, Return) and s.value is not None]
         returned += [part for part in self._parts() if isinstance(part, Other) and "Yield" in part.kind]
-        if any(self._has_whole(value) for value in returned):
-            return True
-        return bool(self._evaluator.calls.transformed.of(function, self._place.module))
+        return any(map(self._has_whole, returned))
 
     def _has_whole(self, value: Expr) -> bool:
         """Whether the variable goes into what an expression makes, as it is."""

@@ -17,7 +17,14 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.updating import update_function, update_template
 from jaxlint.rules.analyses.changes.returning import is_only_returned, returning, taking
 from jaxlint.rules.analyses.fixes.copies import is_copied
-from jaxlint.rules.analyses.fixes.held import ANYTIME, are_dropped, are_dropped_elsewhere, body_around, is_lost
+from jaxlint.rules.analyses.fixes.held import (
+    ANYTIME,
+    are_dropped,
+    are_dropped_elsewhere,
+    body_around,
+    is_lost,
+    is_returned_alias,
+)
 from jaxlint.rules.analyses.fixes.in_row import assigned_in_row
 from jaxlint.rules.analyses.fixes.keeping import callers_go_on, is_held_elsewhere
 from jaxlint.rules.analyses.fixes.origins import is_item_to_assign, origin_of
@@ -343,7 +350,7 @@ def rebinding_help(name: str, update: str, at: object, place: Place, evaluator: 
     if name in place.module.outline.scopes[place.scope].is_global:
         return f"use `{name} = {update}`"
     if lost := lost_help(name, f"`{update}`", at, place, evaluator):
-        return lost
+        return f"use `{name} = {update}`" if is_returned_alias(name, at, place, evaluator) else lost
     if function is not None and not function.return_values:
         if function.takes(name):
             return f"return `{update}` and let the caller rebind it"
