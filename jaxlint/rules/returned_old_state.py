@@ -123,6 +123,7 @@ class ReturnedOldState(BodyRule):
     a training step adds to. Of optimizers those are reported that keep moments or counts, such as `optax.adam`, where
     the module, or a caller that passes it, shows how the optimizer is made; there an underscore says nothing, unless
     the old state of the optimizer is given to the next instance as well, or all callers only look at what is returned.
+    Where nothing shows how it is made, its new state has to have a name without an underscore that nothing reads.
 
     ## References
 

@@ -83,7 +83,15 @@ class _Made:
             return False
         scope = function.declaration.inner_scope
         symbol = evaluator.model.resolver.resolve(expr.func, function.module, scope)
-        return evaluator.model.class_of_symbol(symbol) is self._cls or self._is_updating(expr.func)
+        if evaluator.model.class_of_symbol(symbol) is self._cls or self._is_updating(expr.func):
+            return True
+        return isinstance(symbol, FunctionSymbol) and self._is_updated_by(symbol.declaration, expr)
+
+    def _is_updated_by(self, function: Function, call: Call) -> bool:
+        """Whether a function is given the instance, all of whose results are updates of it."""
+        given = call.given_to(list(function.positional))
+        names = [name for name, value in given.items() if isinstance(value, Name) and value.id == self._name]
+        return len(names) == 1 and not function.owner and _gives_updates(function, names[0])
 
     def _is_updating(self, func: Expr) -> bool:
         """Whether a method of the parameter is called all of whose results are updates of its instance."""
@@ -95,9 +103,14 @@ class _Made:
         if found is None or any(func.attr in c.symbol.declaration.methods for c in overriding):
             return False
         method = found[1]
-        name, values = method.self_name, method.return_values
-        is_plain = not (method.decorators or method.is_generator or method.is_async)
-        return is_plain and name is not None and bool(values) and all(updates(value, name) for value in values)
+        return method.self_name is not None and _gives_updates(method, method.self_name)
+
+
+def _gives_updates(function: Function, name: str) -> bool:
+    """Whether all that a function returns are updates of its parameter."""
+    is_plain = not (function.decorators or function.is_generator or function.is_async)
+    values = function.return_values
+    return is_plain and bool(values) and all(updates(value, name) for value in values)
 
 
 def _parts(value: Value) -> list[Value]:
@@ -127,6 +140,9 @@ def updates(expr: Expr, parameter: str) -> bool:
         case Call(func=func):
             if last_name(func) in _CARRYING:  # what the loop begins with has the structure of its result
                 carry = expr.keyword("init_val") or (expr.positional or (expr,))[-1]
+                return isinstance(carry, Name) and carry.id == parameter
+            if last_name(func) == "scan":  # returns the last carry, and what the turns have made
+                carry = expr.keyword("init") or (expr.positional[1] if len(expr.positional) > 1 else expr)
                 return isinstance(carry, Name) and carry.id == parameter
             if last_name(func) not in _COPYING:
                 return False

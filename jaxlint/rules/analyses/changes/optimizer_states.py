@@ -50,7 +50,7 @@ def lost_optimizer_states(code: CodeRead, evaluator: Evaluator) -> Iterator[Lost
             continue
         if next(reads(code.body, kept.id), None) is not None:
             continue
-        if keeps(optimizer, code.place.module, code.scope, evaluator, by_callers=True):
+        if _may_keep(optimizer, kept, code, evaluator):
             yield LostOptimizerState(kept.at, kept.id, base, held.attr, instance.cls)
 
 
@@ -98,6 +98,16 @@ def _takes_step(given: Iterable[Expr], code: CodeRead) -> bool:
         for name in target_names(target)
     }
     return any(applies_updates(value) or (isinstance(value, Name) and value.id in stepped) for value in given)
+
+
+def _may_keep(optimizer: Expr, kept: Name, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether an optimizer keeps something, or, where nothing shows how it is made, the code gives that a name."""
+    module, scope = code.place.module, code.scope
+    if keeps(optimizer, module, scope, evaluator, by_callers=True):
+        return True
+    if kept.id.startswith("_") or isinstance(optimizer, Call):
+        return False
+    return next(makers(Placed(optimizer, module, scope), evaluator, by_callers=True), None) is None
 
 
 def _update(statement: Statement) -> tuple[Expr, Attribute, Name] | None:
