@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from jaxlint.cst.changes import CallFactory, Change, EditText, Proposal, TakeAlso, TakeResult, UpdateField
-from jaxlint.cst.edits import edits_between, new_lines
+from jaxlint.cst.edits import applied, edits_between, new_lines
 from jaxlint.cst.imports import import_edit
 from jaxlint.cst.parsed import ParsedRows
 from jaxlint.cst.places import Rows
@@ -124,7 +125,7 @@ class Writer:
         """The lines of code as they stand after the fix, and what has to be imported; nothing if no code is written."""
         imported = [str(needed) for needed in proposal.imports]
         lines = [_code(line) for line in new_lines(self.source.text, fix.edits)]
-        lines = _whole([line for line in lines if line and line not in imported])
+        lines = _whole([line for line in lines if line and line not in imported], self.source.text, fix.edits)
         if not lines or all(isinstance(change, EditText) for change in proposal.changes):
             return ""
         shown = " and ".join(f"`{line}`" for line in lines[:_MOST_LINES])
@@ -155,16 +156,13 @@ def _moved(edit: Edit, by: int) -> Edit:
     return Edit(edit.start + by, edit.end + by, edit.text)
 
 
-def _whole(lines: list[str]) -> list[str]:
-    """Lines of which each can be written as it stands: those of one long statement are put together, or left out."""
+def _whole(lines: list[str], text: str, edits: Sequence[Edit]) -> list[str]:
+    """Lines of which each can be written as it stands: those of one long statement are one, if none is left out."""
     if all(map(_is_closed, lines)):
         return lines
+    rows = r"\s*[\r\n]\s*".join(map(re.escape, lines))
     together = " ".join(lines)
-    try:
-        ast.parse(together)
-    except SyntaxError:
-        return []
-    return [together]
+    return [together] if _is_closed(together) and re.search(rows, applied(text, edits)) else []
 
 
 @lru_cache(maxsize=256)

@@ -27,6 +27,11 @@ ADVICE = {
         "use `s = s.replace(**{name: ...})`",
         ("s[name] = v", "s = s.replace(**{name: v})"),
     ),
+    "another name": (
+        FLAX + "def f(s: S, v: jax.Array) -> tuple[S, jax.Array]:\n    new = s\n    new.x = v\n    return new, s.x\n",
+        "use `new = new.replace(x=...)`",
+        ("new.x = v", "new = new.replace(x=v)"),
+    ),
     "static of equinox": (
         EQUINOX + "def f(ms: tuple[M, ...]) -> tuple[M, ...]:\n    for m in ms:\n        m.n = 3\n    return ms\n",
         "make a new collection of copies: `dataclasses.replace(m, n=...)`",
@@ -57,3 +62,13 @@ def test_advice_taken_literally(name: str) -> None:
     assert finding.help == help_
     assert text.count(before) == 1
     assert not check_source(text.replace(before, after))
+
+
+def test_what_a_fix_writes_over_several_rows_is_one_line() -> None:
+    """It can be written as it stands; what cannot be put together is left out."""
+    text = "import jax.numpy as jnp\n\ndef f():\n    a = jnp.zeros((3, 3))\n    a[0:1,\n      0:2] = {}\n    return a\n"
+    (finding,) = check_source(text.format("1.0"))
+    assert finding.help == "write `a = a.at[0:1, 0:2].set(1.0)`"
+    (finding,) = check_source(text.format("max([\n        1.0,\n        2.0,\n    ])"))
+    assert finding.fix is not None
+    assert finding.help == "use `a = a.at[...].set(...)`"
