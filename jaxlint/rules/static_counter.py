@@ -86,6 +86,8 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
     * outside of loops, a field whose name says that it goes up rarely (`depth`, `version`), or that changes by an
       argument (`z=self.z + dz`), unless a compiled function is seen to change it;
     * outside of loops, an update that makes a tuple or list longer as well;
+    * stages that are written out (`for stage in range(3)`, `for stage, n in enumerate([10, 20])`), each with a loop of
+      its own, unless the name of the field counts;
     * what a loop counts and only returns, and trials in a comprehension;
     * what repeats (`i % 2`, `i // 10`), and what the same function sets back (`if count == every: count = 0`).
 
@@ -127,7 +129,7 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
         from jaxlint.rules.analyses.fixes.static_numbers import problems_of
 
         for one in numbers_put(event, evaluator):
-            if not one.is_scheduled:
+            if not one.is_scheduled and not one.is_of_few:
                 yield from problems_of(one, event.place.module, evaluator)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:

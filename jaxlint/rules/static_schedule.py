@@ -89,8 +89,9 @@ class StaticSchedule(BodyRule):
 
     A float that is set once in a while, and for many steps, is worth the compilation: what changes under a condition
     (`if epoch % 10 == 0`) is not reported, nor is a rate that is halved where a step has failed, nor are stages that
-    are written out (`for rate in (0.1, 0.01)`) and trained in a loop of their own, nor trials of several settings, each
-    from the beginning. A counted loop of epochs is reported, for there are as many compilations as epochs.
+    are written out (`for rate in (0.1, 0.01)`, `for stage, rate in enumerate(RATES)`) and trained in a loop of their
+    own, nor trials of several settings, each from the beginning. A counted loop of epochs is reported, for there are as
+    many compilations as epochs.
 
     ## References
 
@@ -108,5 +109,5 @@ class StaticSchedule(BodyRule):
         compiled = classes_compiled(code) if events else set()
         put = (number for event in events for number in numbers_put(event, evaluator, compiled))
         for number in (*put, *numbers_moved(code, evaluator)):
-            if number.is_scheduled and not is_seldom(number, code):
+            if number.is_scheduled and not is_seldom(number, code, evaluator):
                 yield from problems_of(number, code.place.module, evaluator)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import FieldEvent
+from jaxlint.infer.evaluating.events import FieldEvent, Place
 from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
-from jaxlint.rules.analyses.fields.swept import runs_a_loop
+from jaxlint.rules.analyses.bodies.stages import goes_through_few, moving_loop
+from jaxlint.rules.analyses.fields.swept import is_counted, runs_a_loop
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -18,6 +19,7 @@ from jaxlint.syntax.expressions import (
     Call,
     Compare,
     Constant,
+    Display,
     Expr,
     Name,
     Span,
@@ -83,15 +85,47 @@ def tries_again(at: object, field: str, body: Body) -> bool:
 
 def is_stage(event: FieldEvent, evaluator: Evaluator) -> bool:
     """Whether the loop around an event has another loop for each number that it goes through, itself or in a call."""
-    module, functions = event.place.module, event.place.functions
-    body = evaluator.calls.body_of(FunctionSymbol(module, functions[0])) if functions else None
-    loops = _loops_around(place_of(event.at), body or ())
-    if not loops:
+    loops = _loops_around(place_of(event.at), _body_around(event.place, evaluator))
+    return bool(loops) and _has_own_loop(loops[-1], event.place, evaluator)
+
+
+def is_of_stage(at: object, body: Body, place: Place, evaluator: Evaluator, *, is_named: bool = False) -> bool:
+    """Whether what stands at a place in a body is another one for each of a few stages with a loop of their own.
+
+    The stages are written out, or a loop makes a few numbers of them. A longer list that stands in the loop is meant
+    as well, and one of unknown length if the name of what is set says so.
+    """
+    moving = moving_loop(at, body)
+    if moving is None:
         return False
-    calls = (part for part in all_parts(loops[-1].body, nested=False) if isinstance(part, Call))
-    return any(isinstance(s, (For, While)) for s in walk(loops[-1].body, nested=False)) or any(
-        runs_a_loop(call, module, event.place.scope, evaluator) for call in calls
-    )
+    loop, holds_another = moving
+    if not isinstance(loop, For):
+        return False
+    is_listed = isinstance(loop.iterable, Display)
+    is_listed = is_listed or (is_named and not is_counted(loop.iterable, place.module, place.scope, evaluator))
+    if not is_listed and not goes_through_few(loop, at, body, place, evaluator):
+        return False
+    return holds_another or _has_own_loop(loop, place, evaluator)
+
+
+def is_put_for_stage(event: FieldEvent, at: object, evaluator: Evaluator, *, is_named: bool) -> bool:
+    """The same of something that is put into a field."""
+    return is_of_stage(at, _body_around(event.place, evaluator), event.place, evaluator, is_named=is_named)
+
+
+def _body_around(place: Place, evaluator: Evaluator) -> Body:
+    """The statements of the outermost function around a place, or of the module."""
+    if not place.functions:
+        return evaluator.calls.top_level(place.module)
+    return evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
+
+
+def _has_own_loop(loop: For | While, place: Place, evaluator: Evaluator) -> bool:
+    """Whether each turn of a loop runs another one, itself or in a function of the project."""
+    if any(isinstance(s, (For, While)) for s in walk(loop.body, nested=False)):
+        return True
+    calls = (part for part in all_parts(loop.body, nested=False) if isinstance(part, Call))
+    return any(runs_a_loop(call, place.module, place.scope, evaluator) for call in calls)
 
 
 def _is_far(value: Expr | None) -> bool:

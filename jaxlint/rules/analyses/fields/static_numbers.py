@@ -26,6 +26,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.loops import classes_compiled, made_for_each_turn
+from jaxlint.rules.analyses.bodies.stages import counts
 from jaxlint.rules.analyses.fields.counting_inside import (
     ends_with_its_call,
     ends_with_the_call,
@@ -34,7 +35,14 @@ from jaxlint.rules.analyses.fields.counting_inside import (
 from jaxlint.rules.analyses.fields.keeping import is_stored
 from jaxlint.rules.analyses.fields.needed_numbers import Need
 from jaxlint.rules.analyses.fields.put_back import is_put_back
-from jaxlint.rules.analyses.fields.seldom_moved import holds, is_seldom_moved, is_stage, tries_again
+from jaxlint.rules.analyses.fields.seldom_moved import (
+    holds,
+    is_of_stage,
+    is_put_for_stage,
+    is_seldom_moved,
+    is_stage,
+    tries_again,
+)
 from jaxlint.rules.analyses.fields.stepped import SCALING, Moved, moved_at_each_turn
 from jaxlint.rules.analyses.fields.swept import swept_into
 from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
@@ -63,8 +71,6 @@ COUNTER_NAMES = frozenset(
     """step epoch iteration counter timestep time_step global_step train_step training_step step_count step_counter
     epoch_count iteration_count update_count current_step current_epoch""".split()
 )
-#: Words in names of what goes up by any number.
-_COUNTING = frozenset("step steps epoch epochs iteration iterations count counter".split())
 #: Words in names of what goes up now and then, while things are set up or changed on the host: an axis as in
 #: neural-tangents (JAX202 in the ledger), and its kin.
 _RARELY = frozenset(
@@ -97,6 +103,8 @@ class StaticNumber(msgspec.Struct, frozen=True):
     is_compiled: bool = False
     #: Whether the loop has another one for each number.
     is_stage: bool = False
+    #: Whether there are few of these, which are written out, and the name of the field does not say that it counts.
+    is_of_few: bool = False
 
 
 def numbers_put(event: Event, evaluator: Evaluator, compiled: Collection[PytreeClass] = ()) -> Iterator[StaticNumber]:
@@ -125,18 +133,18 @@ def numbers_put(event: Event, evaluator: Evaluator, compiled: Collection[PytreeC
             continue
         if isinstance(event, Replace) and not (event.rebinds or event.into_jit):
             loops = loops and field.name in COUNTER_NAMES
-        counts = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
-        counts = counts and _is_repeated(event, field, value.value, evaluator)
-        if not counts and not (loops and is_swept(plain(value.value))):
+        goes_up = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
+        goes_up = goes_up and _is_repeated(event, field, value.value, evaluator)
+        if not goes_up and not (loops and is_swept(plain(value.value))):
             continue
         if not isinstance(event, AssignAttribute) and event.in_comprehension and not _is_counter(field):
             continue  # trials, each of which gives a result of its own
-        if counts and is_put_back(event, field.name, evaluator):
+        if goes_up and is_put_back(event, field.name, evaluator):
             continue
         if not ends_with_its_call(event, field.name, evaluator) and not is_seldom_moved(event, field.name, evaluator):
             meets = cls in compiled or _meets_jax(event, cls, evaluator)
             confidence = Confidence.HIGH if meets else Confidence.LOW
-            is_scheduled = _is_float(value.value) and (counts or not isinstance(event, Construct))
+            is_scheduled = _is_float(value.value) and (goes_up or not isinstance(event, Construct))
             what = _CHANGES if _is_float(value.value) else _COUNTS
             is_compiled = _is_compiled(event) or _is_called_compiled(event, evaluator)
             yield StaticNumber(
@@ -150,6 +158,7 @@ def numbers_put(event: Event, evaluator: Evaluator, compiled: Collection[PytreeC
                 event.in_loop,
                 is_compiled,
                 is_stage(event, evaluator),
+                not is_compiled and _is_of_few(event, value.at, field, evaluator),
             )
 
 
@@ -194,10 +203,16 @@ def is_meant(number: StaticNumber, need: Need) -> bool:
 
 def _is_counter(field: Field) -> bool:
     """Whether the name of a field says that it counts."""
-    return not _COUNTING.isdisjoint(field.name.lower().split("_"))
+    return counts(field.name)
 
 
-def is_seldom(number: StaticNumber, code: CodeRead) -> bool:
+def _is_of_few(event: FieldEvent, at: object, field: Field, evaluator: Evaluator) -> bool:
+    """Whether a field is set for each of a few stages, each of which has a loop of its own."""
+    is_named = not _RARELY.isdisjoint(field.name.lower().split("_"))
+    return not _is_counter(field) and is_put_for_stage(event, at, evaluator, is_named=is_named)
+
+
+def is_seldom(number: StaticNumber, code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether a loop changes a number now and then, which is worth the compilation.
 
     That is where a turn does so under a condition, where a loop goes through a few values that are written out and has
@@ -210,8 +225,7 @@ def is_seldom(number: StaticNumber, code: CodeRead) -> bool:
     inside = list(walk(loops[-1].body, nested=False))
     if any(isinstance(s, If) and place_of(s.at).holds(place) for s in inside):
         return True
-    is_written_out = isinstance(loops[-1], For) and isinstance(loops[-1].iterable, Display)
-    return is_written_out and any(isinstance(s, (For, While)) for s in inside)
+    return is_of_stage(number.at, code.body, code.place, evaluator)
 
 
 def _is_put(moved: Moved, code: CodeRead, evaluator: Evaluator) -> bool:
