@@ -160,8 +160,10 @@ class ReusedKey(NodeRule):
                         or _is_made_with_another(key, held, code, evaluator)
                     ):
                         assert isinstance(key, Attribute)
-                        way_out = key_put_back(key, call, own, code, evaluator) if helped is None else _by(helped, key)
-                        yield _problem(key, held, dotted(call.func) or "this", way_out)
+                        name = dotted(call.func) or "this"
+                        by_helper = "" if helped is None or helper is None else _by(helped, key, name)
+                        way_out = by_helper or key_put_back(key, call, own, code, evaluator)
+                        yield _problem(key, held, name, way_out)
 
 
 def _is_underscored(statement: Statement) -> bool:
@@ -328,9 +330,8 @@ def _drawn_again(call: Call, cls: PytreeClass, drawn: Drawn) -> Problem:
     )
 
 
-def _by(helped: Drawn, key: Attribute) -> str:
-    """What to do about a helper that draws with a key."""
-    name = helped.function.declaration.name
+def _by(helped: Drawn, key: Attribute, name: str) -> str:
+    """What to do about a helper, as it is called, that draws with a key."""
     if helped.drops_next:
         return f"keep what `{name}` returns of the next `{key.attr}`, and let the state that is returned have it"
     return f"let `{name}` return the next key, and put it back: `{key.attr}=...`"
