@@ -15,7 +15,8 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Framework, LeafOrder, Role, Unflatten
 from jaxlint.symbols.outline import ClassAssignment, Function, Parameter, SelfAssignment
-from jaxlint.syntax.expressions import Constant, DictDisplay, Display, Expr, Name, Span, dotted, is_special
+from jaxlint.syntax.expressions import Constant, DictDisplay, Display, Expr, Name, Span, dotted, is_special, last_name
+from jaxlint.syntax.statements import parts
 
 #: What makes an instance.
 _CONSTRUCTING = frozenset({"__init__", "__new__"})
@@ -405,7 +406,7 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
     @property
     def tells_when_constructed(self) -> bool:
         """Whether a rule wants to see what the constructor is given, or what is assigned on an instance."""
-        return bool(self.static_fields or self.class_attributes)
+        return bool(self.static_fields or self.class_attributes) or any(map(_is_for_function, self.leaves or ()))
 
     def custom_init(self) -> Function | None:
         """The user-written `__init__` that constructs instances, if there is one."""
@@ -476,3 +477,9 @@ def merge_mro(sequences: list[list[PytreeClass]]) -> list[PytreeClass]:
         pending = [[c for c in s if c is not head] for s in pending]
         pending = [s for s in pending if s]
     return result
+
+
+def _is_for_function(field: Field) -> bool:
+    """Whether a field is annotated as something that can be called."""
+    annotation = field.annotation
+    return annotation is not None and any(last_name(part) == "Callable" for part in parts(annotation.expr))

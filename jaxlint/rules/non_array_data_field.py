@@ -11,7 +11,16 @@ from jaxlint.infer.calls.transformed_classes import traced_by
 from jaxlint.infer.choosing.unregistered import refused_class
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Construct, Cross, Event
-from jaxlint.infer.known.values import NONE, UNKNOWN, Choice, Container, Scalar, Value, plain, without_none
+from jaxlint.infer.known.values import (
+    NONE,
+    UNKNOWN,
+    Choice,
+    Container,
+    Scalar,
+    Value,
+    plain,
+    without_none,
+)
 from jaxlint.infer.transforms.calling import led_to
 from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
@@ -207,11 +216,13 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
     """The fields for functions to which an instance that crosses is given a function that is no pytree."""
     from jaxlint.rules.analyses.fields.functions_held import is_function
     from jaxlint.rules.analyses.fields.keeping import is_stored
+    from jaxlint.rules.analyses.instances.passed import handed_on
     from jaxlint.rules.analyses.instances.taken_by_filters import leaves_behind
 
     cls = event.cls.cls
     leaves = ((argument, cls.field(argument.name)) for argument in event.arguments)
-    given = [(a, f) for a, f in leaves if f is not None and f.role is Role.LEAF and is_function(a.value)]
+    held = [(argument, field) for argument, field in leaves if field is not None and field.role is Role.LEAF]
+    given = [(a, f) for a, f in held if is_function(a.value) or any(map(is_function, handed_on(a, event, evaluator)))]
     traced = (evaluator.traced.of(cls) or _stacking(cls, evaluator)) if given else None
     if traced is None or _is_kept_out(event, evaluator) or _is_out_of_reach(traced, event, evaluator):
         return

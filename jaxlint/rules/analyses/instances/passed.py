@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import UNKNOWN, Instance, Value, plain
+from jaxlint.infer.evaluating.events import CodeRead, Construct, KeywordValue
+from jaxlint.infer.known.values import UNKNOWN, AnyFunction, Instance, UnknownValue, Value, is_classmethod, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
@@ -91,6 +91,40 @@ def calls_as_written(
             is_made = cls is not None and cls.symbol.key == (module.path, owner)
             if is_made or (isinstance(symbol, FunctionSymbol) and symbol.declaration is function):
                 yield Called(call, caller, home, scope, call.given_to(positional))
+
+
+def handed_on(argument: KeywordValue, event: Construct, evaluator: Evaluator) -> Iterator[Value]:
+    """What callers pass for the parameter that a class method hands on to the instance that it makes."""
+    place, method = event.place, event.place.function
+    if method is None or method.owner is None or not is_classmethod(method):
+        return
+    if not isinstance(argument.value, (UnknownValue, AnyFunction)):
+        return
+    name = next((a.value.id for a in event.call.args if a.at is argument.at and isinstance(a.value, Name)), None)
+    body = evaluator.calls.body_of(FunctionSymbol(place.module, method)) or ()
+    if name is None or not method.takes(name) or name in assigned_names(body):
+        return
+    homes = (place.module, *evaluator.model.importers(place.module))
+    for called in calls_of_classmethod(method, event.cls.cls, homes, evaluator):
+        if name in called.given:
+            yield evaluator.static(Placed(called.given[name], called.module, called.scope))
+
+
+def calls_of_classmethod(
+    method: Function, cls: PytreeClass, homes: Iterable[Module], evaluator: Evaluator
+) -> Iterator[Called]:
+    """The calls in some modules of a class method of a class, by the name of that class; none with a star."""
+    resolver, written = evaluator.model.resolver, re.compile(rf"\.\s*{re.escape(method.name)}\s*\(")
+    for home in homes:
+        if written.search(home.source.text) is None:
+            continue
+        for call, caller in calls_in(home, written, evaluator):
+            if not isinstance(call.func, Attribute) or call.func.attr != method.name or call.has_star:
+                continue
+            scope = "" if caller is None else caller.inner_scope
+            symbol = resolver.follow(resolver.resolve(call.func.value, home, scope))
+            if isinstance(symbol, ClassSymbol) and symbol.key == cls.symbol.key:
+                yield Called(call, caller, home, scope, call.given_to(method.positional[1:]))
 
 
 def calls_of_method(
