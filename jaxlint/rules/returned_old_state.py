@@ -131,6 +131,7 @@ class ReturnedOldState(BodyRule):
     """
 
     code = "JAX407"
+    about_values = True
     name = "returned-old-state"
     group = "updates"
     severity = Severity.WARNING
