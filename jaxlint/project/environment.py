@@ -42,7 +42,7 @@ def in_use(python: str | None) -> str | None:
 def beside(folder: str) -> str | None:
     """The environment of the project in a folder: its `.venv`, if that is one."""
     prefix = os.path.join(folder, ".venv")
-    return prefix if _folders(prefix) else None
+    return prefix if os.path.isdir(prefix) and _folders(prefix) else None
 
 
 def _folders(prefix: str) -> list[str]:

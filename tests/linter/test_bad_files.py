@@ -56,7 +56,7 @@ def test_not_a_regular_file(tmp_path: Path) -> None:
 
 
 CHECK_AS_NOBODY = """
-import difflib, glob, importlib, os, pkgutil, sys
+import difflib, importlib, os, pkgutil, sys
 sys.path.insert(0, sys.argv[1])
 # what is imported later cannot be read by then, in the home of another user
 import jaxlint.cli.main
