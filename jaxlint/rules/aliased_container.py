@@ -19,6 +19,7 @@ from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
+from jaxlint.rules.analyses.changes.in_place import is_changed
 from jaxlint.rules.analyses.changes.updates import fields_set
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.passed import Called, calls_of, calls_of_method
@@ -140,7 +141,7 @@ class AliasedContainer(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is changed in place in copies that the body makes."""
         yield from _by_another_name(code, evaluator)
-        changes = [e for e in code.events if isinstance(e, MutateField) and _is_changed(e.held, e.how)]
+        changes = [e for e in code.events if isinstance(e, MutateField) and is_changed(plain(e.held), e.how)]
         taken = _taken(code)
         copies = _copies(code, evaluator) if changes or taken else {}
         if not copies:
@@ -182,7 +183,11 @@ def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
             update = given.get((slot.root, original, taken.attr)) if isinstance(taken, Attribute) else None
             if update is None or original is None or not isinstance(taken, Attribute) or id(update.call) in dropped:
                 continue
-            if not _is_item(slot) or not _is_changed(instances.value(taken), "item") or _remakes(update.receiver.cls):
+            if (
+                not _is_item(slot)
+                or not is_changed(plain(instances.value(taken)), "item")
+                or _remakes(update.receiver.cls)
+            ):
                 continue
             by = _read_by(original, (taken.attr, *slot.path), at, code, evaluator, bases)
             if by is not None:
@@ -210,7 +215,7 @@ def _taken_from_copies(
         copied = None if held is None else copies.get(dotted(held.value) or "")
         if held is None or copied is None or held.attr in copied.given or not _is_item(slot):
             continue
-        if _is_changed(instances.value(held), "item"):
+        if is_changed(plain(instances.value(held)), "item"):
             by = _read_by(copied.original, (held.attr, *slot.path), at, code, evaluator)
             if by is not None:
                 yield _problem(at, copied.cls, held.attr, slot.root, copied.original, by)
@@ -262,18 +267,6 @@ def _removed(statement: Statement) -> Iterator[tuple[object, Slot]]:
             slot = slot_of(Subscript(call.at, held, key.value))
             if slot is not None:
                 yield call.at, slot
-
-
-def _is_changed(held: Value, how: str) -> bool:
-    """Whether what a field holds is certainly changed in place."""
-    match plain(held):
-        case Container(kind="list" | "dict" | "set"):
-            return how != "attribute"
-        case Container(kind="mapping"):
-            return how in ("item", "augment")
-        case Array(library="numpy"):
-            return how in ("item", "augment", "fill", "sort")
-    return False
 
 
 def _copies(code: CodeRead, evaluator: Evaluator) -> dict[str, _Copy]:

@@ -13,13 +13,14 @@ from jaxlint.infer.bodies.usage import handed_on_before
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Cross, Event, MutateField
-from jaxlint.infer.known.values import Array, Container, Instance, Value
+from jaxlint.infer.known.values import Instance, Value
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.changes.handed_over import changed_where_handed
+from jaxlint.rules.analyses.changes.in_place import is_changed
 from jaxlint.rules.analyses.fixes.made_anew import making_anew
 from jaxlint.rules.analyses.fixes.rebinding import setting_dict
 from jaxlint.rules.analyses.instances.callees import called_by
@@ -291,17 +292,10 @@ def _is_static(field: Field, cls: PytreeClass) -> bool:
 
 
 def _is_changed(held: Value, how: str) -> bool:
-    """Whether what a field holds is certainly something that changes in place."""
-    match held:
-        case Container(kind="list" | "dict" | "set"):
-            return how != "attribute"
-        case Container(kind="mapping"):
-            return how in ("item", "augment")  # an error if it cannot be changed, and that is seen
-        case Array(library="numpy"):
-            return how in ("item", "augment", "fill", "sort")
-        case Instance(cls=cls) if not cls.is_pytree:
-            return cls.frozen is False if how == "attribute" else _is_container_changed(cls, how)
-    return False
+    """Whether what a field holds is certainly something that changes in place, of a class of the user's, too."""
+    if isinstance(held, Instance) and not held.cls.is_pytree:
+        return held.cls.frozen is False if how == "attribute" else _is_container_changed(held.cls, how)
+    return is_changed(held, how)
 
 
 def _is_container_changed(cls: PytreeClass, how: str) -> bool:

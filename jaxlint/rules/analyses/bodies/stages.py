@@ -27,12 +27,12 @@ _THROUGH = frozenset({"enumerate", "zip", "reversed", "sorted", "list", "tuple",
 
 
 #: Words in names of what goes up by any number.
-COUNTING = frozenset("step steps epoch epochs iteration iterations count counter".split())
+_COUNTING = frozenset("step steps epoch epochs iteration iterations count counter".split())
 
 
 def counts(name: str) -> bool:
     """Whether a name says that it counts."""
-    return not COUNTING.isdisjoint(name.lower().split("_"))
+    return not _COUNTING.isdisjoint(name.lower().split("_"))
 
 
 def is_set_for_stage(at: object, code: CodeRead, evaluator: Evaluator) -> bool:

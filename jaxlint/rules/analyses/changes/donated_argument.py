@@ -29,7 +29,7 @@ from jaxlint.syntax.statements import Assign, Body, bound_once, looked_up, targe
 _COPYING = frozenset("replace _replace tree_at map tree_map apply_updates update apply_gradients".split())
 #: Functions of arrays whose result has another shape than what they are given.
 _RESHAPING = ARRAY_REDUCTIONS | {name.rpartition(".")[2] for name in JOINING}
-_CARRYING = frozenset({"fori_loop", "while_loop"})
+_CARRYING = frozenset({"fori_loop", "while_loop", "scan"})
 
 
 def is_updated(event: Cross, function: Function, evaluator: Evaluator) -> bool:
@@ -138,11 +138,8 @@ def updates(expr: Expr, parameter: str) -> bool:
         case Binary(left=left, right=right):
             return any(isinstance(e, Name) and e.id == parameter for e in (left, right))
         case Call(func=func):
-            if last_name(func) in _CARRYING:  # what the loop begins with has the structure of its result
-                carry = expr.keyword("init_val") or (expr.positional or (expr,))[-1]
-                return isinstance(carry, Name) and carry.id == parameter
-            if last_name(func) == "scan":  # returns the last carry, and what the turns have made
-                carry = expr.keyword("init") or (expr.positional[1] if len(expr.positional) > 1 else expr)
+            if last_name(func) in _CARRYING:
+                carry = _initial_carry(expr)
                 return isinstance(carry, Name) and carry.id == parameter
             if last_name(func) not in _COPYING:
                 return False
@@ -153,6 +150,13 @@ def updates(expr: Expr, parameter: str) -> bool:
                 return True
             return any(isinstance(a, Name) and a.id == parameter for a in expr.positional)
     return False
+
+
+def _initial_carry(call: Call) -> Expr | None:
+    """What a loop of jax begins with, which has the structure of its result, or of the first item of that (scan)."""
+    if last_name(call.func) == "scan":
+        return call.keyword("init") or next(iter(call.positional[1:]), None)
+    return call.keyword("init_val") or next(reversed(call.positional), None)
 
 
 def _changes_shapes(call: Call) -> bool:

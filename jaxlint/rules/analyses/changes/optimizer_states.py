@@ -103,11 +103,12 @@ def _takes_step(given: Iterable[Expr], code: CodeRead) -> bool:
 def _may_keep(optimizer: Expr, kept: Name, code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether an optimizer keeps something, or, where nothing shows how it is made, the code gives that a name."""
     module, scope = code.place.module, code.scope
-    if keeps(optimizer, module, scope, evaluator, by_callers=True):
-        return True
-    if kept.id.startswith("_") or isinstance(optimizer, Call):
-        return False
-    return next(makers(Placed(optimizer, module, scope), evaluator, by_callers=True), None) is None
+    if isinstance(optimizer, Call):
+        return keeps(optimizer, module, scope, evaluator)
+    made = list(makers(Placed(optimizer, module, scope), evaluator, by_callers=True))
+    if not made:
+        return not kept.id.startswith("_")
+    return any(keeps(one.expr, one.module, one.scope, evaluator, depth=1) for one in made)
 
 
 def _update(statement: Statement) -> tuple[Expr, Attribute, Name] | None:
@@ -135,18 +136,13 @@ def _is_given(held: Attribute, code: CodeRead) -> bool:
     return False
 
 
-def keeps(
-    expr: Expr, module: Module, scope: str, evaluator: Evaluator, *, by_callers: bool = False, depth: int = 0
-) -> bool:
-    """Whether an expression certainly is an optimizer that keeps something from step to step.
-
-    With `by_callers`, it also is one if some caller passes one.
-    """
+def keeps(expr: Expr, module: Module, scope: str, evaluator: Evaluator, *, depth: int = 0) -> bool:
+    """Whether an expression certainly is an optimizer that keeps something from step to step."""
     resolver = evaluator.model.resolver
     if depth > _MAX_DEPTH:
         return False
     if not isinstance(expr, Call):
-        made = makers(Placed(expr, module, scope), evaluator, by_callers=by_callers)
+        made = makers(Placed(expr, module, scope), evaluator, by_callers=False)
         return any(keeps(one.expr, one.module, one.scope, evaluator, depth=depth + 1) for one in made)
     name = resolver.library_name(expr.func, module, scope)
     if name in JOINING and not expr.has_star:

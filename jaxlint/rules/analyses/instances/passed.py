@@ -114,17 +114,12 @@ def calls_of_classmethod(
     method: Function, cls: PytreeClass, homes: Iterable[Module], evaluator: Evaluator
 ) -> Iterator[Called]:
     """The calls in some modules of a class method of a class, by the name of that class; none with a star."""
-    resolver, written = evaluator.model.resolver, re.compile(rf"\.\s*{re.escape(method.name)}\s*\(")
-    for home in homes:
-        if written.search(home.source.text) is None:
-            continue
-        for call, caller in calls_in(home, written, evaluator):
-            if not isinstance(call.func, Attribute) or call.func.attr != method.name or call.has_star:
-                continue
-            scope = "" if caller is None else caller.inner_scope
-            symbol = resolver.follow(resolver.resolve(call.func.value, home, scope))
-            if isinstance(symbol, ClassSymbol) and symbol.key == cls.symbol.key:
-                yield Called(call, caller, home, scope, call.given_to(method.positional[1:]))
+    resolver = evaluator.model.resolver
+    for call, receiver, caller, home in _calls_by_name(method.name, homes, evaluator):
+        scope = "" if caller is None else caller.inner_scope
+        symbol = resolver.follow(resolver.resolve(receiver, home, scope))
+        if isinstance(symbol, ClassSymbol) and symbol.key == cls.symbol.key:
+            yield Called(call, caller, home, scope, call.given_to(method.positional[1:]))
 
 
 def calls_of_method(
@@ -137,20 +132,26 @@ def calls_of_method(
     """
     if method.decorators or method.self_name is None or "<locals>" in method.scope:
         return
-    written = re.compile(rf"\.\s*{re.escape(method.name)}\s*\(")
-    for home in homes:
-        if written.search(home.source.text) is None:
+    for call, receiver, caller, home in _calls_by_name(method.name, homes, evaluator):
+        held = _held(receiver, caller, home, evaluator)
+        if not isinstance(held, Instance) or cls not in held.cls.mro:
             continue
-        for call, caller in calls_in(home, written, evaluator):
-            if not isinstance(call.func, Attribute) or call.func.attr != method.name or call.has_star:
-                continue
-            held = _held(call.func.value, caller, home, evaluator)
-            if not isinstance(held, Instance) or cls not in held.cls.mro:
-                continue
-            found = held.cls.method(method.name)
-            if found is not None and found[1] is method and not is_overridden(method.name, held, evaluator):
-                scope = "" if caller is None else caller.inner_scope
-                yield Called(call, caller, home, scope, given_by(call, method))
+        found = held.cls.method(method.name)
+        if found is not None and found[1] is method and not is_overridden(method.name, held, evaluator):
+            scope = "" if caller is None else caller.inner_scope
+            yield Called(call, caller, home, scope, given_by(call, method))
+
+
+def _calls_by_name(
+    name: str, homes: Iterable[Module], evaluator: Evaluator
+) -> Iterator[tuple[Call, Expr, Function | None, Module]]:
+    """The calls in some modules of a method of a name without a star: with its receiver, and where it stands."""
+    written = re.compile(rf"\.\s*{re.escape(name)}\s*\(")
+    for home in homes:
+        if written.search(home.source.text) is not None:
+            for call, caller in calls_in(home, written, evaluator):
+                if isinstance(call.func, Attribute) and call.func.attr == name and not call.has_star:
+                    yield call, call.func.value, caller, home
 
 
 def _held(receiver: Expr, caller: Function | None, home: Module, evaluator: Evaluator) -> Value:
