@@ -42,6 +42,8 @@ def import_graph(modules: Sequence[Module], project: Project, packages: Collecti
                 pending.append(imported)
                 _ = imported.imports
                 imported.forget_source()
+                if project.store is not None and project.store.is_full:
+                    imported.forget_outline()  # who imports all others would bring all outlines into memory
     graph = ImportGraph(set(), importers, outward)
     graph.relevant = graph.importing(reached)
     return graph

@@ -214,6 +214,27 @@ def test_what_is_asked_of_all_modules_does_not_read_their_outlines_again(
     assert many < 6 * few
 
 
+def test_who_imports_whom_is_found_out_in_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that imports all others, which most packages have, does not bring all their outlines into memory."""
+    for i in range(40):
+        (tmp_path / f"part{i}.py").write_text(f"import flax\n\n\ndef f{i}():\n    return {i}\n")
+    (tmp_path / "all_parts.py").write_text("".join(f"import part{i}\n" for i in range(40)))
+    monkeypatch.setattr(facts, "_OUTLINES_IN_MEMORY", 0)
+    monkeypatch.setattr(storage, "_ALL_IN_MEMORY", -1)
+    modules: list[Module] = []
+    together: list[int] = []
+    parsed = Module._parsed
+
+    def noted(module: Module) -> Outline:
+        modules.append(module)
+        together.append(sum("outline" in vars(one) for one in modules))
+        return parsed(module)
+
+    monkeypatch.setattr(Module, "_parsed", noted)
+    assert check_paths([str(tmp_path)]).files == len(modules) == 41
+    assert max(together) < 4
+
+
 def test_a_full_disk_costs_memory_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_family(tmp_path)
     expected = check_paths([str(tmp_path)]).findings
