@@ -16,6 +16,7 @@ import msgspec
 
 from jaxlint.cache.atomic import replacing
 from jaxlint.cache.digests import DIGEST_SIZE, digest
+from jaxlint.syntax.regular import open_regular
 
 _MAGIC = b"jaxlint facts "
 #: Behind the index: its digest, and where it begins.
@@ -38,7 +39,7 @@ class Pack:
         self.path = path
         head = _head(writer)
         try:
-            self._file: IO[bytes] | None = open(path, "rb")  # noqa: SIM115 - closed with the pack
+            self._file: IO[bytes] | None = open_regular(path)  # closed with the pack
         except (OSError, ValueError) as error:
             raise NoPack(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
         try:

@@ -24,6 +24,7 @@ from jaxlint.cache.packs import Pack, PackWriter, Place, open_packs
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
 from jaxlint.syntax.paths import project_root, shown_path
+from jaxlint.syntax.regular import open_regular
 
 #: Before a record: its digest, and how many bytes it has.
 _CHECKSUM, _LENGTH = 16, 8
@@ -106,7 +107,7 @@ class Cache:
     def run(self, key: bytes) -> RunRecord | None:
         """What the last run with this key saw and found."""
         with contextlib.suppress(OSError, ValueError, MemoryError, OverflowError):
-            with open(self._run_path(key), "rb") as file:
+            with open_regular(self._run_path(key)) as file:
                 checksum = file.read(_CHECKSUM)
                 size = int.from_bytes(file.read(_LENGTH), "big")
                 payload = file.read(min(size, os.fstat(file.fileno()).st_size))
@@ -118,7 +119,7 @@ class Cache:
     def indexed(self, key: bytes, wanted: bytes) -> bytes | None:
         """What the last run with this key indexed of the project, if it has the digest `wanted`; few runs ask."""
         with contextlib.suppress(OSError, ValueError, MemoryError, OverflowError):
-            with open(self._run_path(key), "rb") as file:
+            with open_regular(self._run_path(key)) as file:
                 file.seek(_CHECKSUM)
                 file.seek(int.from_bytes(file.read(_LENGTH), "big"), os.SEEK_CUR)
                 indexed = file.read()
@@ -132,7 +133,7 @@ class Cache:
             OSError, ValueError, msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError, MemoryError
         ):
             payload = self._encoder.encode(record)
-            if self._writable:
+            if self._writable and (os.path.isfile(path) or not os.path.exists(path)):
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 size = len(payload).to_bytes(_LENGTH, "big")
                 write_atomically(path, b"".join((digest(payload), size, payload, indexed)))
@@ -243,7 +244,7 @@ def remove(folder: str) -> tuple[int, int] | None:
 def _is_cache(folder: str) -> bool:
     """Whether jaxlint made this folder."""
     try:
-        with open(os.path.join(folder, _TAG_FILE), "rb") as file:
+        with open_regular(os.path.join(folder, _TAG_FILE)) as file:
             return not os.path.islink(folder) and file.read(len(_TAG) + 1) == _TAG
     except (OSError, ValueError):
         return False

@@ -32,6 +32,7 @@ def config(path: str, configuration: Configuration, output_format: str, schema: 
     import json
 
     from jaxlint.config.settings import rule_enabled
+    from jaxlint.project.environment import in_use
     from jaxlint.project.files import PathError
     from jaxlint.rules.plugins import rules_with
 
@@ -47,12 +48,19 @@ def config(path: str, configuration: Configuration, output_format: str, schema: 
         place = None if os.path.isdir(absolute) else absolute
         rules = [rule for rule in rules_with(settings.plugins) if rule_enabled(rule, settings, place)]
         explained = configuration.explain(absolute)
-        text = (_json if output_format == "json" else _text)(path, explained, rules, configuration.versions(absolute))
+        write = _json if output_format == "json" else _text
+        text = write(path, explained, rules, configuration.versions(absolute), in_use(settings.python))
     with standard_output() as stream:
         stream.write(text + "\n")
 
 
-def _text(path: str, explained: Sequence[Setting], rules: Sequence[type[Rule]], versions: Mapping[str, Known]) -> str:
+def _text(
+    path: str,
+    explained: Sequence[Setting],
+    rules: Sequence[type[Rule]],
+    versions: Mapping[str, Known],
+    environment: str | None,
+) -> str:
     """The settings in TOML; comments say where they come from."""
     lines = [f"# The settings for {path}", ""]
     tables: list[str] = []
@@ -67,8 +75,16 @@ def _text(path: str, explained: Sequence[Setting], rules: Sequence[type[Rule]], 
             lines.append(f"{setting.key} = {_toml(setting.value)}  # {origins}")
     running = [f"#   {rule.code} {rule.name}" for rule in rules]
     from jaxlint.config.versions import shown_versions
+    from jaxlint.project.environment import read_from
 
-    taken = ["", "# The versions that the code runs with:", *(f"#   {line}" for line in shown_versions(versions))]
+    read = read_from(environment)
+    taken = [
+        "",
+        f"# {read[0].upper()}{read[1:]}",
+        "",
+        "# The versions that the code runs with:",
+        *(f"#   {line}" for line in shown_versions(versions)),
+    ]
     return "\n".join([*lines, *tables, *taken, "", f"# {len(rules)} rules run:", *running])
 
 
@@ -83,7 +99,13 @@ def _toml(value: object) -> str:
     return json.dumps(value)
 
 
-def _json(path: str, explained: Sequence[Setting], rules: Sequence[type[Rule]], versions: Mapping[str, Known]) -> str:
+def _json(
+    path: str,
+    explained: Sequence[Setting],
+    rules: Sequence[type[Rule]],
+    versions: Mapping[str, Known],
+    environment: str | None,
+) -> str:
     import msgspec
 
     settings: dict[str, Any] = {one.key: {"value": one.value, "origins": one.origins} for one in explained}
@@ -91,6 +113,7 @@ def _json(path: str, explained: Sequence[Setting], rules: Sequence[type[Rule]], 
     content = {
         "path": os.path.abspath(path),
         "settings": settings,
+        "environment": environment,
         "versions": taken,
         "rules": [rule.code for rule in rules],
     }

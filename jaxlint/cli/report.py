@@ -118,21 +118,17 @@ def report(
         tell_of_no_files()
 
 
-_NO_ENVIRONMENT = "no environment is activated, and there is no .venv, so installed packages are not read"
-
-
 def tell_of_run(result: Result, seconds: float) -> None:
     """Say how many files and classes were checked, in what time, and from which environments packages were read."""
     from jaxlint.linter.engine import count_classes
-    from jaxlint.project.environment import in_use
+    from jaxlint.project.environment import in_use, read_from
 
     took = f"{seconds:.2f} s" if seconds < 100 else f"{seconds:.0f} s"
     hidden = f", {count(len(result.suppressed), 'finding')} suppressed by comments" if result.suppressed else ""
     classes = count(count_classes(result.checked), "pytree class", "pytree classes")
     click.echo(f"jaxlint: {count(result.files, 'file')} with {classes} checked in {took}{hidden}", err=True)
     for environment in dict.fromkeys(in_use(settings.python) for settings, _ in result.checked):
-        read = f"installed packages are read from {environment}" if environment else _NO_ENVIRONMENT
-        click.echo(f"jaxlint: {read}", err=True)
+        click.echo(f"jaxlint: {read_from(environment)}", err=True)
 
 
 def tell_of_versions(result: Result, configuration: Configuration) -> None:

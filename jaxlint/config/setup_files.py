@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from jaxlint.syntax.regular import read_regular
+
 if TYPE_CHECKING:
     import ast
 
@@ -21,8 +23,7 @@ _ASKED_BY_EXTRAS = "extras_require"
 def asked_by_setup(path: str) -> list[str]:
     """The requirements that a `setup.py` (which is not run) or a `setup.cfg` lists; none if it cannot be read."""
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = read_regular(path).decode()
     except (OSError, UnicodeDecodeError):
         return []
     if _ASKED not in text or _BOUND.search(text) is None:

@@ -16,6 +16,7 @@ from jaxlint.project.environment import site_packages
 from jaxlint.pytrees.target import DISTRIBUTIONS
 from jaxlint.pytrees.versions import VersionRange, version
 from jaxlint.syntax.paths import ancestors, shown_path
+from jaxlint.syntax.regular import read_regular
 
 #: Where a project says what it depends on.
 PROJECT_FILE = "pyproject.toml"
@@ -142,11 +143,8 @@ def _logical_lines(path: str) -> list[str]:
 
 def _lines(path: str) -> list[str]:
     """The lines of a text; none if it cannot be read."""
-    if not os.path.isfile(path):
-        return []  # a pipe would keep the run waiting
     try:
-        with open(path, "rb") as file:
-            raw = file.read()
+        raw = read_regular(path)
         encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
         return raw.decode(encoding).splitlines()
     except (OSError, UnicodeDecodeError):

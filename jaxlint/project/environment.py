@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from jaxlint.errors import UserError
+from jaxlint.syntax.regular import read_regular
 
 
 def site_packages(python: str) -> list[str]:
@@ -45,6 +46,13 @@ def beside(folder: str) -> str | None:
     return prefix if os.path.isdir(prefix) and _folders(prefix) else None
 
 
+def read_from(environment: str | None) -> str:
+    """Which environment in use is read, as said to people."""
+    if environment is None:
+        return "no environment is activated, and there is no .venv, so installed packages are not read"
+    return f"installed packages are read from {environment}"
+
+
 def _folders(prefix: str) -> list[str]:
     import glob
 
@@ -59,8 +67,7 @@ def _added_by_pth(folder: str) -> list[str]:
     added: list[str] = []
     for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*.pth"))):
         try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                lines = file.read().splitlines()
+            lines = read_regular(path).decode("utf-8", "replace").splitlines()
         except OSError:
             continue
         for line in lines:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from jaxlint.errors import UserError
 from jaxlint.project.pattern_names import PatternNames
 from jaxlint.syntax.paths import CONFIG_NAMES, ancestors
+from jaxlint.syntax.regular import read_regular
 
 SUFFIXES = (".py", ".pyi")
 
@@ -213,12 +214,8 @@ def _means(regex: re.Pattern[str], path: str) -> bool:
 
 def _gitignore(directory: str, file: str = ".gitignore") -> list[_Layer]:
     """The layer of the .gitignore in `directory`, if there is one with patterns that git accepts."""
-    path = os.path.join(directory, file)
-    if not os.path.isfile(path):  # to read a pipe would never end
-        return []
     try:
-        with open(path, "rb") as stream:
-            lines = os.fsdecode(stream.read()).splitlines()
+        lines = os.fsdecode(read_regular(os.path.join(directory, file))).splitlines()
     except OSError:
         return []
     return [_Layer(directory, lines)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
@@ -14,6 +15,8 @@ from jaxlint.syntax.source import Source
 
 #: Where CI systems say which directory holds the repository: paths in what they read are relative to it.
 _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
+#: A help that gives code to write, and says nothing else.
+_WRITE = r"write (?P<code>`[^`]+`)"
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -89,8 +92,14 @@ def headline(finding: Finding) -> str:
 def notes(finding: Finding) -> Iterator[tuple[str, str]]:
     """What there is to say about a finding behind its message, and is not said there: titles and texts."""
     for title, text in (("why", finding.reason), ("help", finding.help), ("see", url(finding))):
-        if text and text not in finding.message:
+        if text and text not in finding.message and not (title == "help" and _is_said(text, finding.message)):
             yield title, text
+
+
+def _is_said(help: str, message: str) -> bool:
+    """Whether the way out at the end of a message has the code already that the help says to write."""
+    match = re.fullmatch(_WRITE, help)
+    return match is not None and match["code"] in message.rpartition("; ")[2].replace("(...)", "()")
 
 
 def by_file(findings: Sequence[Finding]) -> dict[str, list[Finding]]:

@@ -14,6 +14,7 @@ from jaxlint.errors import UserError
 from jaxlint.finding import Finding
 from jaxlint.suppression.fingerprint import Identity, file_lines, identities
 from jaxlint.syntax.paths import shown_path
+from jaxlint.syntax.regular import read_regular
 
 #: The finding that no baseline takes.
 UNREADABLE = "JAX001"
@@ -55,8 +56,7 @@ def read_baseline(path: str) -> list[Entry]:
     """The entries of a baseline. Raises `BaselineError`."""
     shown = shown_path(path)
     try:
-        with open(path, "rb") as file:
-            raw = file.read()
+        raw = read_regular(path)
     except FileNotFoundError as error:
         way_out = f"make it with `--write-baseline {shown}`"
         raise BaselineError(f"{shown}: there is no such baseline; {way_out}") from error

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jaxlint.syntax.paths import ancestors
+from jaxlint.syntax.regular import read_regular
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -58,8 +59,7 @@ def _words(settings: Mapping[str, Any], key: str) -> list[str]:
 def _settings(path: str, depth: int = 0) -> dict[str, Any] | None:
     """ruff's settings in a file, over those that it extends; None if it holds none or cannot be read."""
     try:
-        with open(path, "rb") as file:
-            settings: Any = tomllib.load(file)
+        settings: Any = tomllib.loads(read_regular(path).decode())
     except (OSError, ValueError, RecursionError):
         return None
     if os.path.basename(path) == "pyproject.toml":

@@ -10,6 +10,8 @@ from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate
 
+from jaxlint.syntax.regular import no_regular_file
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -228,5 +230,4 @@ def _not_a_file(path: str, kind: int) -> str:
         except OSError as error:
             return f"the directory cannot be listed: {error.strerror or error}"
         return "is a directory, not a file"
-    names = {stat.S_IFIFO: "named pipe", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
-    return f"is a {names.get(stat.S_IFMT(kind), 'special file')}, not a regular file"
+    return no_regular_file(kind)

@@ -56,9 +56,11 @@ def test_config_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert 'target-jax = "0.5.0"  # --config\n' in out
     assert "[per-file-ignores]  # project/pyproject.toml:23\n" in out
     assert "# 1 rules run:\n#   JAX001 unreadable-file\n" in out
+    assert f"# Installed packages are read from {tmp_path}/project/.venv\n" in out
     code, out, err = run(capsys, "config", "--isolated")
     assert 'min-confidence = "medium"  # default\n' in out
     assert "# baseline is not set\n" in out
+    assert "# No environment is activated, and there is no .venv, so installed packages are not read\n" in out
 
 
 def test_config_command_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,6 +78,7 @@ def test_config_command_for_programs(tmp_path: Path, capsys: pytest.CaptureFixtu
         "value": True,
         "origins": [{"kind": "command line", "option": "--preview"}],
     }
+    assert content["environment"] is None
     assert content["settings"]["python"] == {"value": None, "origins": [{"kind": "default"}]}
 
 

@@ -376,3 +376,19 @@ def test_the_help_does_not_repeat_the_message() -> None:
     assert [title for title, _ in notes(said)] == ["see"]
     other = finding(1, 1, 1, 2, message="`s` is frozen", help="use a copy")
     assert [title for title, _ in notes(other)] == ["help", "see"]
+
+
+@pytest.mark.parametrize(
+    ("message", "help", "is_shown"),
+    [
+        ("nothing is checked; call `super().__post_init__()`", "write `super().__post_init__()`", False),
+        ("the update is lost; write `model = model.eval(...)`", "write `model = model.eval()`", False),
+        ("the update is lost; write `s = s.replace(...)`", "write `s = s.replace(x=1)`", True),
+        ("`@chex.dataclass` does not take `order`: it raises; remove it", "write `@chex.dataclass`", True),
+        ("`a` is lost; write `ab`", "write `a`", True),
+        ("the array is shared; copy `a.x`", "write `a.x` in a copy", True),
+    ],
+)
+def test_code_that_the_message_ends_with_is_said_once(message: str, help: str, is_shown: bool) -> None:
+    shown = dict(notes(finding(1, 1, 1, 2, message=message, help=help)))
+    assert ("help" in shown) is is_shown
