@@ -41,7 +41,7 @@ def configurations(number: int) -> Iterator[tuple[str, str]]:
         yield "\n".join(lines) + "\n", chance.choice(COMMENTS)
 
 
-@pytest.mark.parametrize(("configuration", "comment"), configurations(24))
+@pytest.mark.parametrize(("configuration", "comment"), list(configurations(24)))
 def test_same_findings(project: Path, configuration: str, comment: str) -> None:
     (project / "pyproject.toml").write_text(configuration)
     step = project / "pkg" / "step.py"

@@ -173,6 +173,15 @@ def test_each_program_of_a_page_stands_in_a_tab_with_what_it_shows_and_its_fix()
     assert hows == {"JAX401": {"Mended by `jaxlint"}, "JAX518": {"Mended by hand"}, "JAX111": {"jaxlint advises"}}
 
 
+@pytest.mark.parametrize(
+    ("code", "command"), [("JAX301", "jaxlint check --fix"), ("JAX202", "jaxlint check --fix --unsafe-fixes")]
+)
+def test_a_page_names_the_command_that_is_enough(code: str, command: str) -> None:
+    rule = next(rule for rule in all_rules() if rule.code == code)
+    page = rule_page(rule, [], has_pictures=False, mend=mended)
+    assert set(re.findall("Mended by `(.*)`:", page)) == {command}
+
+
 @pytest.mark.parametrize("rule", [rule.name for rule in all_rules() if shown_of(rule.name) is not None])
 def test_what_is_mended_names_nothing_that_is_not_there(rule: str) -> None:
     shown = shown_of(rule)

@@ -27,6 +27,8 @@ class Mending(msgspec.Struct, frozen=True):
 
     after: str | None
     by_hand: bool = False
+    #: Whether safe fixes alone mend it.
+    safe: bool = False
     calls: Mapping[str, str] = {}
     advice: Sequence[str] = ()
 
@@ -39,9 +41,10 @@ def mending(program: Program, versions: Mapping[str, str]) -> Mending:
     """How a program is mended with some versions: nothing is found in it afterwards."""
     settings = _settings(program, versions)
     before = program_text(program, marked=False)
-    after, left = fix_source(before, NAME, settings, unsafe=True)
-    if not left and after != before:
-        return Mending(after)
+    for unsafe in (False, True):
+        after, left = fix_source(before, NAME, settings, unsafe=unsafe)
+        if not left and after != before:
+            return Mending(after, safe=not unsafe)
     return _by_hand(program, settings) or Mending(None, advice=_advice(left or check_source(before, NAME, settings)))
 
 

@@ -179,7 +179,8 @@ def _tab(program: Program, shown: Shown, mend: Mending) -> str:
         before = program_text(program, marked=False).splitlines()
         rows = list(difflib.unified_diff(before, mend.after.splitlines(), n=1, lineterm=""))[2:]
         changed = "\n".join(row if not row.startswith("@@") else "" for row in rows).strip("\n")
-        how = "hand, as the finding says" if mend.by_hand else "`jaxlint check --fix --unsafe-fixes`"
+        command = "jaxlint check --fix" if mend.safe else "jaxlint check --fix --unsafe-fixes"
+        how = "hand, as the finding says" if mend.by_hand else f"`{command}`"
         parts.append(f"Mended by {how}:\n\n```diff\n{changed}\n```")
         after = shown.mended.get(program.framework, "")
         parts.append(f"Then it shows:\n\n```text\n{after}\n```" if after else "")
