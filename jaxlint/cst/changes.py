@@ -29,11 +29,11 @@ class NeededImport(msgspec.Struct, frozen=True):
 class UpdateField(msgspec.Struct, frozen=True):
     """What is assigned to the attribute `at` of a variable goes into an updated copy, which the variable is bound to.
 
-    `at` is the attribute as a target, or the call of `setattr`; or an item, if `array` is what has it, as it is
-    written: then the value is an updated copy of that. `template` makes the copy out of `{base}` and `{value}`:
-    `{base}.replace(x={value})`. There is no fix if nobody would see the copy, unless another change returns it
-    (`is_returned`). What is assigned to the attributes `also`, by statements that follow, goes into the same copy, as
-    `{value1}`, ….
+    `at` is the attribute as a target, or the call of `setattr`, whose name is `{attr}` in the template; or an item, if
+    `array` is what has it, as it is written: then the value is an updated copy of that. `template` makes the copy out
+    of `{base}` and `{value}`: `{base}.replace(x={value})`. There is no fix if nobody would see the copy, unless another
+    change returns it (`is_returned`). What is assigned to the attributes `also`, by statements that follow or in the
+    same tuple, goes into the same copy, as `{value1}`, ….
     """
 
     at: object

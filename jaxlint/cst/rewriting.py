@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import TypeAlias, TypeVar
 
 import libcst as cst
@@ -103,7 +103,8 @@ def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.C
     around = statement or block
     if around is None:
         raise CannotChange("there is no statement")
-    others = [_plain_assignment(locate(at), tree) for at in change.also]
+    is_plain = target is None or _is_only_target(target, statement)
+    others = [_plain_assignment(locate(at), tree) for at in change.also] if is_plain else []
     is_own = change.array == change.base and is_own_array(change.base, around, tree)
     if not (change.is_returned or is_own or "." in change.base or is_wanted(change.base, around, tree, others)):
         raise CannotChange("nobody would see the copy")
@@ -113,16 +114,17 @@ def _update_field(change: UpdateField, tree: Tree, locate: Locate) -> dict[cst.C
     def updated(old: cst.CSTNode) -> New:
         assert isinstance(old, (cst.Assign, cst.AugAssign, cst.AnnAssign, cst.Expr))
         value = _item_set(old) if change.array else _assigned(old)
-        copied = _copy(change, [value, *map(_assigned, others)], tree)
+        copied = _copy(change, [value, *map(_assigned, others)], tree, _named_by(old))
         copied = fitted(copied, tree.place_of(around).column + len(f"{change.base} = "), tree)
         beside = [one for one in others if next(tree.around(one)) is next(tree.around(around))]
         return assignment(change.base, copied, beside[-1].semicolon if beside else old.semicolon)
 
     if target is None and (change.array or not _is_setattr(statement)):
         raise CannotChange("it is no plain assignment")
-    if target is None or _is_only_target(target, statement):
+    if target is None or is_plain:
         return {around: updated, **{one: lambda old: cst.RemoveFromParent() for one in others}}
-    return _through_variable(change, target, around, tree)
+    also = [found(tree, locate(at), cst.Attribute) for at in change.also]
+    return _through_variables(change, [target, *also], around, tree)
 
 
 def _plain_assignment(place: Span, tree: Tree) -> cst.Assign | cst.AugAssign:
@@ -134,9 +136,13 @@ def _plain_assignment(place: Span, tree: Tree) -> cst.Assign | cst.AugAssign:
     return statement
 
 
-def _copy(change: UpdateField, values: Sequence[cst.BaseExpression], tree: Tree) -> cst.BaseExpression:
-    """The updated copy with some values."""
+def _copy(
+    change: UpdateField, values: Sequence[cst.BaseExpression], tree: Tree, named_by: cst.BaseExpression | None = None
+) -> cst.BaseExpression:
+    """The updated copy with some values; of the attribute that an expression names, if the template asks for that."""
     named = {f"value{number or ''}": value for number, value in enumerate(values)}
+    if named_by is not None:
+        named["attr"] = named_by
     return expression(change.template.replace("{base}", change.base), tree, **named)
 
 
@@ -152,19 +158,22 @@ def _is_only_target(target: cst.CSTNode, statement: cst.CSTNode | None) -> bool:
     return False
 
 
-def _through_variable(
-    change: UpdateField, target: cst.CSTNode, around: cst.CSTNode, tree: Tree
+def _through_variables(
+    change: UpdateField, targets: Sequence[cst.CSTNode], around: cst.CSTNode, tree: Tree
 ) -> dict[cst.CSTNode, Rewriter]:
-    """A variable is bound where the target was, and a line behind makes the copy of it.
+    """Variables are bound where the targets were, and a line behind makes the copy of them.
 
-    The target is one of several, in a tuple, of a `for` loop or of a `with` statement.
+    They stand among others: in a tuple, in a `for` loop or in a `with` statement.
     """
-    assert isinstance(target, (cst.Attribute, cst.Subscript))
-    name = cst.Name(_new_name("item" if isinstance(target, cst.Subscript) else target.attr.value, target, tree))
-    value: cst.BaseExpression = name
-    if isinstance(target, cst.Subscript) and change.array:
-        value = _with_item(target, "set", name)
-    made = assignment(change.base, _copy(change, [value], tree), cst.MaybeSentinel.DEFAULT)
+    names: dict[cst.CSTNode, cst.Name] = {}
+    values: list[cst.BaseExpression] = []
+    for target in targets:
+        assert isinstance(target, (cst.Attribute, cst.Subscript))
+        wanted = "item" if isinstance(target, cst.Subscript) else target.attr.value
+        names[target] = name = cst.Name(_new_name(wanted, target, tree, [one.value for one in names.values()]))
+        is_item = isinstance(target, cst.Subscript) and change.array
+        values.append(_with_item(target, "set", name) if is_item else name)
+    made = assignment(change.base, _copy(change, values, tree), cst.MaybeSentinel.DEFAULT)
     line = cst.SimpleStatementLine([made])
     holder = next(tree.around(around)) if isinstance(around, cst.Assign) else around
     if isinstance(around, cst.Assign) and any(binds(one.target, change.base) for one in around.targets):
@@ -179,9 +188,15 @@ def _through_variable(
             return old.with_changes(body=old.body.with_changes(body=[line, *old.body.body]))
         raise CannotChange("there is no room for another line")
 
-    if not isinstance(around, (cst.Assign, cst.For, cst.With)) or not _is_target(target, around, tree):
+    if not isinstance(around, (cst.Assign, cst.For, cst.With)):
         raise CannotChange("it is no target")
-    return {target: lambda old: name, holder: followed}
+    if not all(_is_target(target, around, tree) for target in targets):
+        raise CannotChange("it is no target")
+    return {holder: followed, **{target: partial(_put, name) for target, name in names.items()}}
+
+
+def _put(new: cst.CSTNode, old: cst.CSTNode) -> New:
+    return new
 
 
 def _is_target(node: cst.CSTNode, statement: cst.Assign | cst.For | cst.With, tree: Tree) -> bool:
@@ -194,11 +209,11 @@ def _is_target(node: cst.CSTNode, statement: cst.Assign | cst.For | cst.With, tr
     return isinstance(around, (cst.AssignTarget, cst.AsName)) and statement in tree.around(around)
 
 
-def _new_name(name: str, target: cst.CSTNode, tree: Tree) -> str:
-    """The name of a variable that a function does not know yet, like this one."""
+def _new_name(name: str, target: cst.CSTNode, tree: Tree, others: Sequence[str]) -> str:
+    """The name of a variable that a function does not know yet, like this one, and unlike others."""
     if tree.nearest(target, cst.FunctionDef) is None:
         raise CannotChange("others may see the variable")
-    used = {one.value for one in tree.all(cst.Name) if not is_label(one, tree)}
+    used = {one.value for one in tree.all(cst.Name) if not is_label(one, tree)}.union(others)
     for free in (name, f"new_{name}"):
         if free not in used:
             return free
@@ -282,6 +297,13 @@ def _is_setattr(statement: cst.CSTNode | None) -> bool:
     args = statement.value.args
     is_plain = len(args) == 3 and not any(arg.star or arg.keyword for arg in args)
     return is_plain and isinstance(statement.value.func, cst.Name) and statement.value.func.value == "setattr"
+
+
+def _named_by(statement: cst.CSTNode) -> cst.BaseExpression | None:
+    """What says which attribute a statement sets, if that is a call of `setattr`."""
+    if isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
+        return statement.value.args[1].value
+    return None
 
 
 def _assigned(statement: cst.Assign | cst.AugAssign | cst.AnnAssign | cst.Expr) -> cst.BaseExpression:

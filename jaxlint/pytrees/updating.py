@@ -63,31 +63,38 @@ def taken_by_method(cls: PytreeClass, name: str) -> frozenset[str]:
     return frozenset(p.name for p in cls.module.outline.functions[qualnames[-1]].parameters)
 
 
-def update_text(cls: PytreeClass, name: str | None, field: str) -> str:
-    """The expression that copies `name`, an instance of `cls`, with another `field`, as it is written."""
+def update_text(cls: PytreeClass, name: str | None, field: str, named_by: str = "") -> str:
+    """The expression that copies `name`, an instance of `cls`, with another `field`, as it is written.
+
+    Without a field, it is the one that the expression `named_by` names.
+    """
     function = update_function(cls, field)
     short = usual_name(function)
     given = name or ("" if function.startswith(".") else "...")
-    return update_template(short, field).replace("{base}", given).replace("{value}", "...")
+    template = update_template(short, field).replace("{attr}", named_by)
+    return template.replace("{base}", given).replace("{value}", "...")
 
 
 def update_function(cls: PytreeClass, field: str) -> str:
     """What copies an instance with another `field`: a dotted name, or a method behind a point.
 
-    `equinox.tree_at` replaces nothing but leaves.
+    `equinox.tree_at` replaces nothing but leaves. Without a field, it is what does so with any.
     """
     if cls.framework.replace_method is not None:
         return f".{cls.framework.replace_method}"
     function, known = cls.framework.copy_function, cls.field(field)
-    is_static = known is not None and known.role is Role.STATIC
+    is_static = not field or (known is not None and known.role is Role.STATIC)
     return "dataclasses.replace" if is_static and cls.framework.copies_leaves else function
 
 
 def update_template(function: str, *fields: str) -> str:
     """How a copy of `{base}` is made in which a field is `{value}`; the function is written as given.
 
-    Of several fields, the values are `{value}`, `{value1}`, ….
+    Of several fields, the values are `{value}`, `{value1}`, …. The only one may be empty: it is what `{attr}` names.
     """
+    if fields == ("",):
+        given = "**{{attr}: {value}}"
+        return f"{{base}}{function}({given})" if function.startswith(".") else f"{function}({{base}}, {given})"
     values = [f"{{value{number or ''}}}" for number in range(len(fields))]
     if function.endswith("tree_at"):
         where, value = ", ".join(f"m.{field}" for field in fields), ", ".join(values)

@@ -24,6 +24,7 @@ from jaxlint.rules.analyses.rebuilding.frozen import (
     refuses_assignment,
 )
 from jaxlint.rules.base import EventRule, Problem
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.statements import For, target_names, walk
 
 _VERBS = {"delete": "deleting", "augment": "changing"}
@@ -181,12 +182,14 @@ def _way_out(cls: PytreeClass, event: AssignAttribute, evaluator: Evaluator) -> 
     """The update to write instead, and where its result goes."""
     if event.how == "delete":
         return "build a new instance instead"
-    name, attr = event.receiver_text, event.attr or "field"
-    if anew := made_anew_help(cls, attr):
+    name, attr = event.receiver_text, event.attr
+    if anew := made_anew_help(cls, attr or "field"):
         return anew
+    named_by = "" if event.named_by is None else event.place.module.source.segment(*place_of(event.named_by.at))
+    named_by = named_by if named_by and "\n" not in named_by else "..."
     if name is None:
-        return f"put a copy made with `{update_text(cls, None, attr)}` in its place"
-    update = update_text(cls, name, attr)
+        return f"put a copy made with `{update_text(cls, None, attr, named_by)}` in its place"
+    update = update_text(cls, name, attr, named_by)
     if is_left_to_class(cls, attr):
         return f"set `{attr}` in `__init__`, which makes it part of the pytree, and make a copy with `{update}`"
     if event.attr and misses_attribute(cls, event.attr, evaluator.model):

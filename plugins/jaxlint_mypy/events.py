@@ -235,7 +235,8 @@ class EventFeeder:
         notes, env = self.notes(checker, functions, statements.around(call.line))
         value = self.value(checker, given[2]) if len(given) > 2 else UNKNOWN
         attr = given[1].value if isinstance(given[1], nodes.StrExpr) else ""
-        notes.assign_attribute(span_of(call), to_expr(given[0]), receiver, attr, how, value, env)
+        held, name = map(to_expr, given[:2])
+        notes.assign_attribute(span_of(call), held, receiver, attr, how, value, env, named_by=name)
         self.run(checker, notes)
 
     # -- updates ------------------------------------------------------------------------------

@@ -56,8 +56,58 @@ ROWS_OF = {
     "m: D": ("m.x = 1\nm.y = 2", "m = dataclasses.replace(m, x=1, y=2)"),
     "m: T": ("m.x = 1\nm.y = 2", "m = m._replace(x=1, y=2)"),
     "m: Held": ("m.m.x = 1\nm.m.y = 2", "m = m.replace(m=eqx.tree_at(lambda m: (m.x, m.y), m.m, (1, 2)))"),
+    "m: Outer": ("m.m.x = 1", "m = eqx.tree_at(lambda m: m.m.x, m, 1)"),
+    "m: Outer, _": ("m.m.x = 1\nm.m.y = 2", "m = eqx.tree_at(lambda m: (m.m.x, m.m.y), m, (1, 2))"),
+    "m: Outer, n": ("m.m.n = 1", "m = eqx.tree_at(lambda m: m.m, m, dataclasses.replace(m.m, n=1))"),
     "m: M, n": ("m.x = 1\nm.n = 2", "m = eqx.tree_at(lambda m: m.x, m, 1)\nm = dataclasses.replace(m, n=2)"),
 }
+
+
+#: Targets of one tuple, which go into one copy, too.
+TUPLES = {
+    "state.x, state.y = a\n": "x, y = a\n    state = state.replace(x=x, y=y)\n",
+    "state.x, (b, state.y), *state.z = a\n": "x, (b, y), *z = a\n    state = state.replace(x=x, y=y, z=z)\n",
+    "state.x, state.y = state.y, state.x\n": "x, y = state.y, state.x\n    state = state.replace(x=x, y=y)\n",
+    "state.x, y, state.y = a\n": "x, y, new_y = a\n    state = state.replace(x=x, y=new_y)\n",
+    "state.x, y = a\n    state.y, z = y\n": ""
+    "x, y = a\n    state = state.replace(x=x)\n    new_y, z = y\n    state = state.replace(y=new_y)\n",
+}
+
+
+@pytest.mark.parametrize("before", TUPLES)
+def test_targets_of_one_tuple_make_one_copy(before: str) -> None:
+    header = "from flax import struct\n\n\n@struct.dataclass\nclass State:\n    x: int\n    y: int\n    z: int\n\n\n"
+    text, after = (
+        header + f"def f(state: State, a):\n    {part}    return state\n" for part in (before, TUPLES[before])
+    )
+    assert fix_source(text, settings=SETTINGS)[0] == after
+
+
+#: What a variable names is set by a copy, too, in which any field may be another one.
+BY_NAME = {
+    "m: State": "m = m.replace(**{name: 1})",
+    "m: M": "m = dataclasses.replace(m, **{name: 1})",
+    "m: T": "m = m._replace(**{name: 1})",
+    "m: Own": "",
+}
+
+
+@pytest.mark.parametrize("given", BY_NAME)
+def test_an_attribute_that_a_variable_names(given: str) -> None:
+    header = (
+        "import dataclasses\nfrom typing import NamedTuple\n\nimport equinox as eqx\nimport jax\n"
+        "from flax import struct\n\n\n"
+        "@struct.dataclass\nclass State:\n    x: jax.Array\n\n\n"
+        "class M(eqx.Module):\n    x: jax.Array\n    n: int = eqx.field(static=True)\n\n\n"
+        "class T(NamedTuple):\n    x: jax.Array\n\n\n"
+        "class Own(eqx.Module):\n    x: jax.Array\n\n    def __init__(self, y):\n        self.x = y\n\n\n"
+    )
+    before, after = "setattr(m, name, 1)", BY_NAME[given]
+    text = header + f"def f({given}, name):\n    print(dataclasses)\n    {before}\n    return m\n"
+    fixed, left = fix_source(text, settings=SETTINGS)
+    assert fixed == (text.replace(before, after) if after else text)
+    assert [one.code for one in left] == ([] if after else ["JAX401"])
+    assert not any("field=" in one.message for one in left)
 
 
 @pytest.mark.parametrize("given", ROWS_OF)
@@ -69,6 +119,7 @@ def test_rows_in_the_spelling_of_the_framework(given: str) -> None:
         "@jax.tree_util.register_dataclass\n@dataclasses.dataclass(frozen=True)\nclass D:\n    x: int\n    y: int\n\n\n"
         "class T(NamedTuple):\n    x: int\n    y: int\n\n\n"
         "@struct.dataclass\nclass Held:\n    m: M\n\n\n"
+        "class Outer(eqx.Module):\n    m: M\n\n\n"
     )
     text, after = (
         header + f"def f({given}):\n    " + part.replace("\n", "\n    ") + "\n    return m\n" for part in ROWS_OF[given]

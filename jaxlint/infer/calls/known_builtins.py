@@ -122,7 +122,8 @@ class BuiltinFunctions:
             return UNKNOWN
         value = values[2] if len(values) > 2 else UNKNOWN
         held = call.args[0].value
-        self.notes.assign_attribute(call.at, held, values[0], _literal_name(call) or "", how, value, env)
+        name, named_by = _literal_name(call) or "", None if call.args[1].star else call.args[1].value
+        self.notes.assign_attribute(call.at, held, values[0], name, how, value, env, named_by=named_by)
         if isinstance(held, Attribute):
             self.evaluator.calls.mutate(call.at, held, values[0], "attribute", value, env)
         return Scalar("NoneType")

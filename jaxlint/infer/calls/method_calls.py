@@ -161,7 +161,8 @@ class MethodCalls:
                 literal = attr.value if isinstance(attr, Constant) and isinstance(attr.value, str) else ""
                 value = values[1] if len(values) > 1 else UNKNOWN
                 if not (isinstance(call.func.value, Call) and dotted(call.func.value.func) == "super"):
-                    self.notes.assign_attribute(call.at, call.func.value, receiver, literal, how, value, env)
+                    held = call.func.value
+                    self.notes.assign_attribute(call.at, held, receiver, literal, how, value, env, named_by=attr)
                 return Scalar("NoneType")
             base = call.func.value if isinstance(call.func, Attribute) else None
             if name == "select":

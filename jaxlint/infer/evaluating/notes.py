@@ -182,6 +182,7 @@ class Notes:
         value: Held,
         env: Environment,
         holders: Iterable[Value] = (),
+        named_by: Expr | None = None,
     ) -> None:
         """The assignment of an attribute, if the receiver is an instance of a known class, which `holders` hold."""
         place = self.active
@@ -207,6 +208,7 @@ class Notes:
                 in_loop=self.loop_depth > 0,
                 receiver_text=text,
                 holders=tuple(map(as_instance, map(plain, holders))),
+                named_by=None if attr else named_by,
             )
         )
 

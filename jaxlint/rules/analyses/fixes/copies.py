@@ -12,8 +12,11 @@ from jaxlint.rules.analyses.fields.keeping import is_stored
 def is_copied(cls: PytreeClass, attr: str) -> bool:
     """Whether a copy with another value of a field can certainly be made, in which all other fields are as they were.
 
-    An own `__init__` that makes something else of what it is given does so again.
+    An own `__init__` that makes something else of what it is given does so again. Without a name, it is any field.
     """
+    if not attr:
+        by_name = not cls.framework.copies_leaves or (keeps_fields(cls) and all(field.init for field in cls.fields))
+        return by_name and bool(cls.fields) and all(is_copied(cls, field.name) for field in cls.fields)
     if not is_updatable(cls, attr):
         return False
     return not is_copied_by_constructor(cls, attr) or keeps_fields(cls)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute
@@ -12,7 +12,7 @@ from jaxlint.rules.analyses.bodies.binding import is_around
 from jaxlint.rules.analyses.fixes.copies import is_copied
 from jaxlint.rules.analyses.fixes.held import body_around
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, children, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, Starred, children, dotted
 from jaxlint.syntax.statements import (
     Assign,
     Augment,
@@ -37,13 +37,28 @@ _BEHIND = re.compile(r"[ \t]*(?:;.*)?")
 def assigned_in_row(event: AssignAttribute, evaluator: Evaluator) -> list[Attribute]:
     """The targets of the assignments that may be made in one copy together with an assignment, its own among them.
 
-    They follow each other, and none has a value that depends on what is assigned before. Empty if it stands alone.
+    They follow each other, and none has a value that depends on what is assigned before; or they are targets of the
+    same tuple. Empty if it stands alone.
     """
-    if event.receiver_text is None or event.how not in ("assign", "augment"):
+    if event.receiver_text is None or event.how not in ("assign", "augment", "unpack"):
         return []
     span, rows = place_of(event.at), _Rows(event, body_around(event.place, evaluator))
+    if event.how == "unpack":
+        return rows.of_tuple()
     found = next((row for row in rows.among(rows.block()) if any(place_of(one.at) == span for one in row)), [])
     return found if len(found) > 1 else []
+
+
+def _bound_in(target: Expr) -> Iterator[Expr]:
+    """The parts of a target that are bound, each to one thing."""
+    match target:
+        case Display(items=items):
+            for item in items:
+                yield from _bound_in(item)
+        case Starred(value=value):
+            yield value
+        case _:
+            yield target
 
 
 class _Rows:
@@ -63,6 +78,19 @@ class _Rows:
             return ()
         found = [self._body, *(block for one in around for block in blocks(one))]
         return next((block for block in found if any(map(self._is_it, block))), ())
+
+    def of_tuple(self) -> list[Attribute]:
+        """The targets beside the assignment in its statement, if there are several, and each is another field."""
+        for statement in walk(self._body, nested=False):
+            targets = [t for target in targets_of(statement) for t in _bound_in(target)]
+            if not isinstance(statement, Assign) or all(place_of(one.at) != self._span for one in targets):
+                continue
+            found = [t for t in targets if isinstance(t, Attribute) and dotted(t.value) == self._holder]
+            fields = {one.attr for one in found}
+            is_one_copy = len({update_function(self._cls, attr) for attr in fields}) == 1
+            is_each_once = len(fields) == len(found) and len(statement.targets) == 1
+            return found if is_one_copy and is_each_once and all(is_copied(self._cls, f) for f in fields) else []
+        return []
 
     def _is_it(self, statement: Statement) -> bool:
         return any(place_of(target.at) == self._span for target in targets_of(statement))

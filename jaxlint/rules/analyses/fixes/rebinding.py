@@ -292,6 +292,7 @@ def copy_written(
     The instances are `root` and what it holds on the way. The attributes of a `row` are set instead of the last one.
     """
     template, needed = "{value}", dict[NeededImport, None]()
+    fields = [one.attr for one in row] or list(path[-1:])
     for depth, (attr, instance) in reversed(list(enumerate(zip(path, instances, strict=True)))):
         if instance is None or not is_copied(instance.cls, attr):
             return None
@@ -303,10 +304,14 @@ def copy_written(
             function, imports = written
             needed |= dict.fromkeys(imports)
         base = ".".join([root, *path[:depth]])
-        is_last = depth == len(path) - 1
-        fields = [one.attr for one in row] if is_last and row else [attr]
+        holder = instances[depth - 1] if depth else None
+        above = "" if holder is None else update_function(holder.cls, path[depth - 1])
+        if function.endswith("tree_at") and above.endswith("tree_at"):
+            fields = [f"{path[depth - 1]}.{field}" for field in fields]
+            continue  # it reaches a leaf of what is held by it, too
         update = update_template(function, *fields).replace("{base}", base)
-        template = update if is_last else update.replace("{value}", template)
+        template = update if template == "{value}" else update.replace("{value}", template)
+        fields = list(path[depth - 1 : depth])
     return template, tuple(needed)
 
 
