@@ -171,8 +171,10 @@ def _through_variables(
         assert isinstance(target, (cst.Attribute, cst.Subscript))
         wanted = "item" if isinstance(target, cst.Subscript) else target.attr.value
         names[target] = name = cst.Name(_new_name(wanted, target, tree, [one.value for one in names.values()]))
-        is_item = isinstance(target, cst.Subscript) and change.array
-        values.append(_with_item(target, "set", name) if is_item else name)
+        if isinstance(target, cst.Subscript) and change.array:
+            values.append(_with_item(target, "set", name))
+        else:
+            values.append(name)
     made = assignment(change.base, _copy(change, values, tree), cst.MaybeSentinel.DEFAULT)
     line = cst.SimpleStatementLine([made])
     holder = next(tree.around(around)) if isinstance(around, cst.Assign) else around
@@ -415,6 +417,9 @@ class _Filled(cst.CSTTransformer):
         self._plain: set[cst.CSTNode] = set()
 
     def visit_Arg(self, node: cst.Arg) -> None:
+        self._plain.add(node.value)
+
+    def visit_Index(self, node: cst.Index) -> None:
         self._plain.add(node.value)
 
     def visit_Element(self, node: cst.Element) -> None:

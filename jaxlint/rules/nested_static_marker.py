@@ -19,7 +19,8 @@ from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.rules.foreign_static_marker import leaf_consequence
 from jaxlint.symbols.outline import Import
-from jaxlint.syntax.expressions import Expr, Name, dotted
+from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Expr, Name, Subscript, dotted
 from jaxlint.syntax.statements import parts
 
 _MARKER = frozenset({STATIC})
@@ -166,14 +167,18 @@ def _nested_parameter(at: object, parameter: str, function: str, fix: Proposal |
 
 @proposing
 def _marking(annotation: Placed, marker: Expr, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
-    """The fix: the marker goes around all of the annotation; that which stands in an alias stays there, too."""
-    if any(part.at == marker.at for part in parts(annotation.expr)):
-        return _hoisting(annotation.expr, marker)
+    """The fix: the marker goes around all of the annotation; that in an alias or a string stays there, too."""
+    name = marker.value if isinstance(marker, Subscript) else marker
+    is_itself = evaluator.model.resolver.library_name(name, annotation.module, annotation.scope) == STATIC
+    is_here = is_itself and any(part.at == marker.at for part in parts(annotation.expr))
+    hoisted = _hoisting(annotation.expr, marker) if is_here else None
+    is_text = not {"'", '"'}.isdisjoint(annotation.module.source.segment(*place_of(annotation.expr.at)))
     written = spelled(STATIC, cls.module, evaluator.model.resolver)
-    if written is None:
-        return None
+    if written is None or (hoisted is not None and not is_text):
+        return hoisted
     change = Rewrite(annotation.expr.at, f"{written[0]}[{{0}}]", (annotation.expr.at,))
-    return Proposal("Put the marker around the annotation", Applicability.UNSAFE, (change,), written[1])
+    around = Proposal("Put the marker around the annotation", Applicability.UNSAFE, (change,), written[1])
+    return around if hoisted is None else hoisted.or_else(around)
 
 
 @proposing

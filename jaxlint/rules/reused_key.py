@@ -19,7 +19,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.changes.coming_round import comes_round
-from jaxlint.rules.analyses.fixes.new_key import key_put_back
+from jaxlint.rules.analyses.fixes.new_key import PutBack, key_put_back
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving
 from jaxlint.rules.analyses.instances.keys_drawn import (
     KEY,
@@ -97,7 +97,9 @@ class ReusedKey(NodeRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    The key is split in front of the call that draws with it, or another name is taken of the statement that splits it
+    already, and the updates are given the new one. That is unsafe, as other numbers are drawn from then on. There is
+    no fix where a helper draws with the key, or where it is read a second time.
 
     ## When not to use it
 
@@ -162,8 +164,8 @@ class ReusedKey(NodeRule):
                         assert isinstance(key, Attribute)
                         name = dotted(call.func) or "this"
                         by_helper = "" if helped is None or helper is None else _by(helped, key, name)
-                        way_out = by_helper or key_put_back(key, call, own, code, evaluator)
-                        yield _problem(key, held, name, way_out)
+                        back = PutBack(by_helper) if by_helper else key_put_back(key, call, own, code, evaluator)
+                        yield _problem(key, held, name, back)
 
 
 def _is_underscored(statement: Statement) -> bool:
@@ -337,13 +339,14 @@ def _by(helped: Drawn, key: Attribute, name: str) -> str:
     return f"let `{name}` return the next key, and put it back: `{key.attr}=...`"
 
 
-def _problem(key: Attribute, cls: PytreeClass, function: str, way_out: str) -> Problem:
+def _problem(key: Attribute, cls: PytreeClass, function: str, back: PutBack) -> Problem:
     return Problem(
         at=key.at,
         message=(
             f"`{function}` uses `{key.attr}` of the `{cls.name}`, and the state that is returned still has the same"
-            f" key: the next step draws the same numbers; {way_out}"
+            f" key: the next step draws the same numbers; {back.help}"
         ),
         reason="a key gives the same random numbers each time it is used",
-        help=way_out,
+        help=back.help,
+        fix=back.fix,
     )

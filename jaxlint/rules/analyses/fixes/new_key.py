@@ -6,14 +6,25 @@ from collections.abc import Sequence
 
 import msgspec
 
+from jaxlint.cst.changes import Change, EditCall, InsertLine, NeededImport, Proposal, Rename, Rewrite
+from jaxlint.cst.failing import proposing
+from jaxlint.cst.imports import spelled
+from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Display, Name, Starred, dotted, items_of
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Starred, dotted, items_of, same
 from jaxlint.syntax.names_read import reads
-from jaxlint.syntax.statements import Assign, Body, Return, blocks, bound_names
+from jaxlint.syntax.statements import Assign, Body, Do, Return, all_parts, blocks, bound_names
 
 _SPLIT = "jax.random.split"
+
+
+class PutBack(msgspec.Struct, frozen=True):
+    """How the new key comes into the state: in words, and as a fix."""
+
+    help: str
+    fix: Proposal | None = None
 
 
 class _Split(msgspec.Struct, frozen=True):
@@ -27,16 +38,55 @@ class _Split(msgspec.Struct, frozen=True):
 
 def key_put_back(
     key: Attribute, call: Call, updates: Sequence[Replace | Construct], code: CodeRead, evaluator: Evaluator
-) -> str:
+) -> PutBack:
     """What to do about a call that draws with the key of a state, which the updates give no new one."""
-    found = _of_split(key, call, updates, code, evaluator)
+    if found := _of_split(key, call, updates, code, evaluator):
+        return found
     split = f"`key, subkey = jax.random.split({dotted(key)})`"
-    return found or f"split it, and put the new key back: {split}, and {_given(key, 'key', updates)}"
+    words = f"split it, and put the new key back: {split}, and {_given(key, 'key', updates)}"
+    return PutBack(words, _splitting(key, call, updates, code, evaluator))
+
+
+@proposing
+def _splitting(
+    key: Attribute, call: Call, updates: Sequence[Replace | Construct], code: CodeRead, evaluator: Evaluator
+) -> Proposal | None:
+    """The fix that splits the key in front of the statement that draws with it, if nothing else does."""
+    block, place, text = _block_of(call, code), code.place, dotted(key)
+    if not block or text is None or not isinstance(block[0], (Assign, Return, Do)):
+        return None
+    if not place_of(call.at).holds(place_of(key.at)) or not all(_stands_in(block, update) for update in updates):
+        return None
+    given = [argument.value for update in updates for argument in update.call.args]
+    others = [part for part in all_parts(code.body) if same(part, key) and part is not key]
+    if any(all(part is not one for one in given) for part in others):
+        return None
+    written = spelled(_SPLIT, place.module, evaluator.model.resolver, place.scope)
+    if written is None or any(_is_bound(name, code) for name in ("key", "subkey")):
+        return None
+    split = InsertLine(call.at, f"key, subkey = {written[0]}({text})")
+    return _giving(key, "key", updates, (split, Rewrite(key.at, "subkey")), written[1])
+
+
+@proposing
+def _giving(
+    key: Attribute,
+    name: str,
+    updates: Sequence[Replace | Construct],
+    changes: Sequence[Change] = (),
+    imports: tuple[NeededImport, ...] = (),
+) -> Proposal | None:
+    """The fix that gives the updates the key in a variable, with other changes."""
+    given = [_argument(key, update) for update in updates]
+    if not updates or any(old is not None and old.keyword is None for old in given):
+        return None
+    edits = [EditCall(update.call.at, ((key.attr, name),)) for update in updates]
+    return Proposal(f"Put the new `{key.attr}` back", Applicability.UNSAFE, (*changes, *edits), imports)
 
 
 def _of_split(
     key: Attribute, call: Call, updates: Sequence[Replace | Construct], code: CodeRead, evaluator: Evaluator
-) -> str | None:
+) -> PutBack | None:
     """What to give to the updates that follow a call, if that splits the key into variables."""
     block = _block_of(call, code)
     split = _split_by(block[0], code, evaluator) if block else None
@@ -44,19 +94,31 @@ def _of_split(
         return None
     free = _free(split, block[1:], code, evaluator)
     if free is not None:
-        return f"put the new key back: {_given(key, free, updates)}"
+        return PutBack(f"put the new key back: {_given(key, free, updates)}", _giving(key, free, updates))
     if split.has_rest:
         return None
-    names = list(split.names)
+    names, target = list(split.names), split.statement.targets[0]
     kept = key.attr if not _is_bound(key.attr, code) else f"new_{key.attr}"
     what = "keep the new key" if "_" in names else "split off one more key"
     if "_" in names:
+        dropped = items_of(target)[names.index("_")]
         names[names.index("_")] = kept
+        changes: tuple[Change, ...] = (Rename(dropped.at, kept),)
     else:
         names.insert(0, kept)
+        changes = _splitting_more(call, target, names)
     count = "" if len(names) == 2 else f", {len(names)}"
     line = f"{', '.join(names)} = {dotted(call.func)}({dotted(call.positional[0])}{count})"
-    return f"{what}, and put it back: `{line}`, and {_given(key, kept, updates)}"
+    fix = _giving(key, kept, updates, changes) if changes else None
+    return PutBack(f"{what}, and put it back: `{line}`, and {_given(key, kept, updates)}", fix)
+
+
+def _splitting_more(call: Call, target: Expr, names: Sequence[str]) -> tuple[Change, ...]:
+    """The changes of a statement that splits a key, which give it these names; none if the call says more."""
+    if len(call.args) > 2 or len(call.positional) != len(call.args):
+        return ()
+    counted = Rewrite(call.at, f"{{0}}({{1}}, {len(names)})", (call.func.at, call.positional[0].at))
+    return Rewrite(target.at, ", ".join(names)), counted
 
 
 def _block_of(call: Call, code: CodeRead) -> Body:
@@ -105,15 +167,18 @@ def _given(key: Attribute, name: str, updates: Sequence[Replace | Construct]) ->
     called = dotted(updates[0].call.func)
     if len(updates) != 1 or called is None:
         return f"pass `{key.attr}={name}` to the update"
-    update = updates[0]
-    ats = {
-        id(a.at) for a in (update.keywords if isinstance(update, Replace) else update.arguments) if a.name == key.attr
-    }
-    old = next((a for a in update.call.args if id(a.at) in ats), None)
+    old = _argument(key, updates[0])
     written = name if old is not None and old.keyword is None else f"{key.attr}={name}"
     before = dotted(old.value) if old is not None else None
     instead = f" in place of `{before}`" if before not in (None, name) else ""
     return f"pass `{written}` to `{called}`{instead}"
+
+
+def _argument(key: Attribute, update: Replace | Construct) -> Argument | None:
+    """The argument that gives an update a key already."""
+    given = update.keywords if isinstance(update, Replace) else update.arguments
+    ats = {id(a.at) for a in given if a.name == key.attr}
+    return next((a for a in update.call.args if id(a.at) in ats), None)
 
 
 def _stands_in(following: Body, update: Replace | Construct) -> bool:
