@@ -138,7 +138,7 @@ class StatefulModule(NodeRule):
         code = node.code
         function, module = code.function, code.place.module
         assert function is not None
-        if not (_shares_variables((module,)) or evaluator.calls.transformed.is_wrapped(function, module)):
+        if not (_shares_variables((module,), evaluator) or evaluator.calls.transformed.is_wrapped(function, module)):
             yield from _closed_over(function, code, evaluator)
         rebuilt = rebuilt_parameters(function, _losing(code.applied))
         if not rebuilt or evaluator.calls.transformed.is_wrapped(function, module):
@@ -154,7 +154,7 @@ class StatefulModule(NodeRule):
         changes: dict[str, tuple[PytreeClass, StateChange]] = {}
         for name in (p.name for p in function.parameters if p.name in stateful and p.name not in bound):
             instance = stateful[name]
-            if _shares_variables((module, instance.cls.module, *importers)):
+            if _shares_variables((module, instance.cls.module, *importers), evaluator):
                 continue
             change = state.change(name, instance.cls, own)
             if change is not None and _may_be_evaluated(node, evaluator):
@@ -283,6 +283,13 @@ def _is_of_input(call: cst.Call) -> bool:
     return any(isinstance(value, cst.Integer) and value.evaluated_value > 0 for value in given)
 
 
-def _shares_variables(modules: Iterable[Module]) -> bool:
-    """Whether variables of flax.nnx are made that write through all transformations."""
-    return any(not unit.calls.isdisjoint(_SHARING) for module in modules for unit in module.outline.units)
+def _shares_variables(modules: Iterable[Module], evaluator: Evaluator) -> bool:
+    """Whether variables of flax.nnx are made that write through all transformations; each function asks for it."""
+    known = evaluator.model.shared
+    for module in modules:
+        key = _shares_variables, module.path
+        if key not in known:
+            known[key] = any(not unit.calls.isdisjoint(_SHARING) for unit in module.outline.units)
+        if known[key]:
+            return True
+    return False

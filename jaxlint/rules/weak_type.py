@@ -155,7 +155,7 @@ def _begins_as_number(field: Field, cls: PytreeClass, code: CodeRead, evaluator:
         return False
     if field.default is not None:
         return isinstance(field.default.expr, Constant) and field.default.expr.kind in _NUMBERS
-    return not field.has_default and _comes_back(code) and is_made_with_number(field, cls, evaluator)
+    return not field.has_default and is_made_with_number(field, cls, evaluator) and _comes_back(code)
 
 
 def _comes_back(code: CodeRead) -> bool:

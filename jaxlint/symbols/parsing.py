@@ -64,6 +64,8 @@ def outline_of(text: str, keep: Callable[[ast.Module], None] | None = None) -> O
 
 def read_statements(text: str, row: int) -> list[ast.stmt] | None:
     """The statements of a piece of a module that starts in row `row`; None if they nest too deeply."""
+    if text.rstrip("\r\n").endswith("\\"):
+        text += "\n\n"  # it goes on in a row of nothing, which is no part of the statement
     if row > _MOST_BLANK_ROWS * (text.count("\n") + 1):
         found = _read_piece(text)
         _move_down(list(found or ()), row - 1)

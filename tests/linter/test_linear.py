@@ -107,6 +107,23 @@ def test_methods_that_call_each_other() -> None:
     assert four_times - twice < 2.6 * (twice - once)
 
 
+#: Compiled functions, each of which updates the same field with what it holds.
+COMPILED = """
+@jax.jit
+def step{i}(state: S) -> S:
+    return state.replace(x=state.x + {i})
+"""
+
+
+def test_functions_that_update_the_same_field() -> None:
+    def text(times: int) -> str:
+        return HEAD + "    return state\n" + "".join(COMPILED.replace("{i}", str(i)) for i in range(times))
+
+    calls(text(2))
+    once, twice, four_times = (calls(text(times)) for times in (40, 80, 160))
+    assert four_times - twice < 2.6 * (twice - once)
+
+
 def test_a_chain_of_subclasses() -> None:
     """The fields of all classes together grow with the square of their number, and nothing grows faster."""
 

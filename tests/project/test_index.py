@@ -160,6 +160,19 @@ def test_a_project_that_does_not_fit_into_memory(tmp_path: Path, budget: int, mo
     assert len(started) >= (len(files) if budget == 0 else 2)
 
 
+def test_a_statement_that_goes_on_in_an_empty_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read where all of its file is parsed, and where it is parsed alone."""
+    text = "from flax import struct\n\n\n@struct.dataclass\nclass State:\n    x: int\n\n\ny = State(x=1) \\\n\n"
+    (tmp_path / "main.py").write_text(
+        text + "def f(state: State) -> None:\n    state.x = 2 \\\n\n\ny.x = 3 \\\n# end\n"
+    )
+    expected = check_paths([str(tmp_path)]).findings
+    assert [(f.row, f.code) for f in expected] == [(12, "JAX401"), (15, "JAX401")]
+    monkeypatch.setattr(facts, "_OUTLINES_IN_MEMORY", 0)
+    monkeypatch.setattr(storage, "_ALL_IN_MEMORY", -1)
+    assert check_paths([str(tmp_path)]).findings == expected
+
+
 #: Each imports the package, which imports them all: each may be given what any other one has made.
 PART = """
 import ring

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -21,8 +21,25 @@ from jaxlint.syntax.statements import all_parts, parts
 #: A call, and the function in which it stands, if that is one.
 _Call: TypeAlias = tuple[Call, Function | None]
 
+#: A question about a field of a class.
+_Question: TypeAlias = Callable[[Field, PytreeClass, Evaluator], bool]
+
 _UPDATES = frozenset({"replace", "_replace", "evolve"})
 _NUMBERS = frozenset({"int", "float", "bool", "complex"})
+
+
+def _once(question: _Question) -> _Question:
+    """The same question, which is answered once for each field: it is asked of each function that updates it."""
+
+    @wraps(question)
+    def asked(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+        shared, key = evaluator.model.shared, (question, id(field), id(cls))
+        if key not in shared:
+            shared[key] = field, cls, question(field, cls, evaluator)
+        answer: bool = shared[key][2]
+        return answer
+
+    return asked
 
 
 def calls_giving(field: str, names: Collection[str], module: Module, evaluator: Evaluator) -> Iterator[_Call]:
@@ -67,6 +84,7 @@ def calls_in(module: Module, written: re.Pattern[str], evaluator: Evaluator) -> 
             yield from ((part, function) for part in shown if isinstance(part, Call))
 
 
+@_once
 def is_given_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a construction or update gives the field a number, or a tuple of some."""
     return any(map(_is_number, _given(field, cls, evaluator)))
@@ -138,6 +156,7 @@ def is_given_only(fits: Callable[[Placed], bool], field: Field, cls: PytreeClass
     return bool(placed) and all(one is not None and fits(one) for one in placed)
 
 
+@_once
 def is_made_with_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether constructions are seen, and each of them gives the field a number that is written out."""
     written = _making(cls.name)
