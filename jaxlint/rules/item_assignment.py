@@ -311,7 +311,7 @@ def _update_of_array(event: AssignItem, evaluator: Evaluator) -> str:
         return f"put `{made}` in its place"
     if event.owner is None:
         return rebinding_help(name, made, event.at, event.place, evaluator)
-    if not event.owner.cls.is_pytree or event.owner.cls.frozen is False:
+    if not event.owner.cls.is_pytree or event.owner.cls.frozen is False or event.mutable_copy:
         return f"use `{name} = {made}`"
     owner, _, attr = name.rpartition(".")
     if anew := made_anew_help(event.owner.cls, attr):

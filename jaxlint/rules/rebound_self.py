@@ -39,6 +39,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     children,
     dotted,
+    is_none,
     last_name,
     root,
 )
@@ -406,6 +407,8 @@ def _is_stored(name: str, code: CodeRead, function: Function) -> bool:
 
 
 def _rebound(target: Name, cls: PytreeClass, function: Function, drop: Drop, is_sure: bool) -> Problem:
+    returned = [v for v in function.return_values if not is_none(v) and dotted(v) != target.id]
+    copy, call = ("the copy as well", "x, found =") if returned else ("the copy", "x =")
     return Problem(
         at=target.at,
         message=(
@@ -413,7 +416,7 @@ def _rebound(target: Name, cls: PytreeClass, function: Function, drop: Drop, is_
             f" no instance, and {drop.value}; return it and let the caller rebind it"
         ),
         reason="a method gets a reference to its object; assigning to the variable makes it refer to another one",
-        help=f"return the copy, and write `x = x.{function.name}(...)` where the method is called",
+        help=f"return {copy}, and write `{call} x.{function.name}(...)` where the method is called",
         confidence=None if is_sure else Confidence.LOW,
         subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{function.name}",
     )

@@ -12,7 +12,7 @@ from mypy.plugin import MethodContext
 from mypy.types import Instance, Type, get_proper_type
 
 from jaxlint.infer.known.values import UNKNOWN, Array, Scalar, Value, as_instance, options, plain, without_none
-from jaxlint.syntax.expressions import Subscript
+from jaxlint.syntax.expressions import Subscript, dotted, root
 from jaxlint_mypy.events import EventFeeder
 from jaxlint_mypy.exprs import to_call, to_expr
 from jaxlint_mypy.internals import known_type
@@ -43,14 +43,16 @@ class ItemFeeder:
         made = self._made(checker, held, statements)
         trusted = made is not None and all(_is_array(value) for value in made)
         owner = self.feeder.value(checker, held.expr) if isinstance(held, MemberExpr) else None
-        notes, _ = self.feeder.notes(checker, functions, statements.around(node.line))
+        notes, env = self.feeder.notes(checker, functions, statements.around(node.line))
+        changed = to_expr(held)
         notes.assign_item(
             target,
-            to_expr(held),
+            changed,
             Array("jax", declared=not trusted and not _is_inferred(held)),
             "augment" if store.how == "augment" else "item",
             None if owner is None else as_instance(owner),
             made is not None and not trusted,
+            mutable_copy=dotted(root(changed)) in env.mutable_copies,
         )
         self.feeder.run(checker, notes)
 

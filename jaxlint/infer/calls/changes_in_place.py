@@ -22,7 +22,7 @@ from jaxlint.libraries import arrays
 from jaxlint.libraries.updates import AT, UPDATE_METHODS
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.symbols.outline import MUTATING
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Subscript, container, root
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Subscript, container, dotted, root
 
 
 class ChangesInPlace:
@@ -92,4 +92,5 @@ class ChangesInPlace:
             return  # what is asked for by a string is no array, whatever an annotation says
         if isinstance(holder, Possibly) and isinstance(held, Attribute):
             self.notes.possible[id(held.value)] = holder.value
-        self.notes.assign_item(target, held, receiver, how, as_instance(holder), start is not None and start.refilled)
+        made_here, mutable = start is not None and start.refilled, dotted(root(held)) in env.mutable_copies
+        self.notes.assign_item(target, held, receiver, how, as_instance(holder), made_here, mutable_copy=mutable)

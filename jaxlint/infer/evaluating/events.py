@@ -138,6 +138,8 @@ class AssignItem(Event, frozen=True):
     owner: Instance | None
     #: Whether it is reached through an instance that the function has made itself, perhaps not as annotated.
     made_here: bool = False
+    #: Whether it stands in the `as` target of `copy_and_mutate`, which may be assigned to.
+    mutable_copy: bool = False
 
 
 class KeywordValue(msgspec.Struct, frozen=True):

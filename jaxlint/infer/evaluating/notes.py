@@ -236,11 +236,21 @@ class Notes:
         self.add(MutateField(at, place, receiver, field, how, plain(held), plain(known(value)), text, copied))
 
     def assign_item(
-        self, target: Subscript, held: Expr, receiver: Value, how: str, owner: Instance | None, made_here: bool
+        self,
+        target: Subscript,
+        held: Expr,
+        receiver: Value,
+        how: str,
+        owner: Instance | None,
+        made_here: bool,
+        *,
+        mutable_copy: bool = False,
     ) -> None:
         """The assignment of an item of `held`, or of an item of an item of it."""
-        if self.active is not None and not isinstance(receiver, UnknownValue):
-            self.add(AssignItem(target.at, self.active, receiver, how, held, target.index, owner, made_here))
+        place = self.active
+        if place is not None and not isinstance(receiver, UnknownValue):
+            index = target.index
+            self.add(AssignItem(target.at, place, receiver, how, held, index, owner, made_here, mutable_copy))
 
     # -- updates and calls ------------------------------------------------------------------
 

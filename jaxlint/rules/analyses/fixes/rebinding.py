@@ -151,7 +151,7 @@ def setting_item(event: AssignItem, applicability: Applicability, evaluator: Eva
     if not base:
         change = UpdateField(event.at, array, "{value}", array)
         return _binding(change, applicability, (), place, evaluator) if is_own_variable(array, place) else None
-    if owner is not None and (owner.cls.frozen is False or not owner.cls.is_pytree):
+    if owner is not None and (owner.cls.frozen is False or not owner.cls.is_pytree or event.mutable_copy):
         change = UpdateField(event.at, array, "{value}", array)
         title = f"Put an updated copy into `{array}`"
         is_held = is_held_elsewhere(owner.cls, attr, evaluator)
@@ -351,7 +351,8 @@ def rebinding_help(name: str, update: str, at: object, place: Place, evaluator: 
     function = place.function
     if function is not None and not is_own_variable(name, place):
         declared = _outer_declaration(name, place)
-        return f"declare `{declared}` and use `{name} = {update}`" if declared else _back_help(name, f"`{update}`")
+        back = _back_help(name, f"`{update}`", is_used=False)
+        return f"declare `{declared}` and use `{name} = {update}`" if declared else back
     if name in place.module.outline.scopes[place.scope].is_global:
         return f"use `{name} = {update}`"
     if lost := lost_help(name, f"`{update}`", at, place, evaluator):
@@ -360,7 +361,7 @@ def rebinding_help(name: str, update: str, at: object, place: Place, evaluator: 
         if function.takes(name):
             return f"return `{update}` and let the caller rebind it"
         if not _is_used_behind(name, at, FunctionSymbol(place.module, function), evaluator):
-            return _back_help(name, f"`{update}`")
+            return _back_help(name, f"`{update}`", is_used=False)
     return f"use `{name} = {update}`"
 
 
@@ -371,10 +372,13 @@ def lost_help(name: str, made: str, at: object, place: Place, evaluator: Evaluat
     function = place.function
     if function is not None and function.takes(name):
         return f"return {made} and let the caller rebind it"
-    return _back_help(name, made)
+    symbol = None if function is None else FunctionSymbol(place.module, function)
+    return _back_help(name, made, is_used=symbol is not None and _is_used_behind(name, at, symbol, evaluator))
 
 
-def _back_help(name: str, made: str) -> str:
+def _back_help(name: str, made: str, *, is_used: bool) -> str:
+    if is_used:
+        return f"bind `{name}` to {made}, and put that back into what it was taken from"
     return f"put {made} back into what `{name}` was taken from"
 
 
