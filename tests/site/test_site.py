@@ -24,12 +24,13 @@ from tests.oracle import cases
 from tests.oracle.environments import Runners
 from tests.oracle.frameworks import FRAMEWORKS, MAIN
 from tests.rules.test_fixtures_run import readings
+from tools.ecosystem.ledger import Place
 from tools.site.__main__ import REPOSITORY, ROOT
 from tools.site.errors_page import errors
 from tools.site.executed import chosen, frameworks, shown_of
 from tools.site.framework_page import model_of
 from tools.site.mending import Mending
-from tools.site.rule_pages import mended, rule_page, spelled
+from tools.site.rule_pages import mended, repositories, rule_page, spelled, wild_verdicts
 
 
 class Page(HTMLParser):
@@ -171,6 +172,22 @@ def test_each_program_of_a_page_stands_in_a_tab_with_what_it_shows_and_its_fix()
         cells = [html.unescape(cell) for cell in re.findall("<code>(.*?)</code>", table, re.DOTALL)]
         assert sorted(cells) == sorted(set(shown.frameworks.values()))
     assert hows == {"JAX401": {"Mended by `jaxlint"}, "JAX518": {"Mended by hand"}, "JAX111": {"jaxlint advises"}}
+
+
+def test_a_page_links_to_real_bugs_as_they_were_read() -> None:
+    verdicts = wild_verdicts()
+    linked = 0
+    for rule in all_rules():
+        judged = dict(verdicts.get(rule.code, []))
+        page = rule_page(rule, list(judged.items()), has_pictures=False, mend=unmended)
+        bugs = re.findall(r"\(https://github.com/([^/]+/[^/]+)/blob/([0-9a-f]{40})/(\S+)#L(\d+)\)", page)
+        names = [name.replace("/", "+") for name, *_ in bugs]
+        assert len(set(names)) == len(names) <= 3
+        for name, (_, commit, path, row) in zip(names, bugs, strict=True):
+            assert judged[Place(name, unquote(path), int(row), rule.code)] == "TRUE"
+            assert repositories()[name][1] == commit
+        linked += len(bugs)
+    assert linked > 100
 
 
 @pytest.mark.parametrize(

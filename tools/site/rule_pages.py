@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import quote
 
 from msgspec import structs
 
@@ -22,7 +23,8 @@ from jaxlint.report.drawing import Drawing
 from jaxlint.rules import all_rules
 from jaxlint.rules.base import Rule
 from tests.oracle.cases import Program
-from tools.ecosystem.ledger import read_ledger
+from tools.ecosystem.ledger import Place, read_ledger
+from tools.ecosystem.sources import REPOSITORIES
 from tools.site.executed import Shown, chosen, shown_of
 from tools.site.mending import Mending, mending
 from tools.site.program_text import program_text
@@ -60,6 +62,8 @@ _NAMES = {
     "tjax": ("tjax.dataclass", "tjax"),
     "treex": ("treex.Module", "treex"),
 }
+#: How many places in real code a page links to.
+_MOST_BUGS = 3
 _CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
@@ -96,7 +100,7 @@ def index_page() -> str:
 
 
 def rule_page(
-    rule: type[Rule], verdicts: Sequence[tuple[str, str]], has_pictures: bool, mend: Callable[[Program], Mending]
+    rule: type[Rule], verdicts: Sequence[tuple[Place, str]], has_pictures: bool, mend: Callable[[Program], Mending]
 ) -> str:
     """The page of one rule; `mend` says how a program is mended."""
     parts = [f"# {rule.name} ({rule.code})", _facts(rule)]
@@ -247,11 +251,11 @@ def _pictures(rule: type[Rule]) -> str:
 # -- real code ------------------------------------------------------------------------------
 
 
-def wild_verdicts() -> dict[str, list[tuple[str, str]]]:
-    """The verdicts on findings in real code by code: source and verdict."""
-    found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+def wild_verdicts() -> dict[str, list[tuple[Place, str]]]:
+    """The verdicts on findings in real code by the code of their rule."""
+    found: defaultdict[str, list[tuple[Place, str]]] = defaultdict(list)
     for place, verdict in read_ledger().items():
-        found[place.code].append((place.source, verdict))
+        found[place.code].append((place, verdict))
     return found
 
 
@@ -262,7 +266,7 @@ def sources() -> int:
     return sum(1 for text in tables for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def _wild(rule: type[Rule], verdicts: Sequence[tuple[str, str]]) -> str:
+def _wild(rule: type[Rule], verdicts: Sequence[tuple[Place, str]]) -> str:
     if rule.group == "tool":
         return ""
     looked = f"{sources()} packages and repositories that others wrote"
@@ -276,6 +280,30 @@ def _wild(rule: type[Rule], verdicts: Sequence[tuple[str, str]]) -> str:
         "MISS": "missed",
     }
     said = [f"{counts[verdict]} {word}" for verdict, word in words.items() if counts.get(verdict)]
-    places = len({source for source, _ in verdicts})
+    places = len({place.source for place, _ in verdicts})
     where = f"{len(verdicts)} places in {places} of the {looked}"
-    return f"## In real code\n\n{where} were judged by reading the code, over all versions: {', '.join(said)}."
+    judged = f"{where} were judged by reading the code, over all versions: {', '.join(said)}."
+    bugs = real_bugs([place for place, verdict in verdicts if verdict == "TRUE"])
+    seen = f"\n\nAmong those that are true, as the code stood when it was read: {', '.join(bugs)}." if bugs else ""
+    return f"## In real code\n\n{judged}{seen}"
+
+
+def real_bugs(places: Sequence[Place]) -> list[str]:
+    """Links to a few of the places in real code, each in another repository, and rather not in tests."""
+    commits = repositories()
+    first: dict[str, Place] = {}
+    for place in sorted(places, key=lambda place: ("test" in place.path.lower(), place)):
+        if place.source in commits:
+            first.setdefault(place.source, place)
+    return [_link(place, *commits[source]) for source, place in [*first.items()][:_MOST_BUGS]]
+
+
+def _link(place: Place, repository: str, commit: str) -> str:
+    address = f"https://github.com/{repository}/blob/{commit}/{quote(place.path)}#L{place.row}"
+    return f"[{repository}]({address})"
+
+
+def repositories() -> dict[str, tuple[str, str]]:
+    """The repositories by their names in the ledger: the name on GitHub, and the commit that was read."""
+    rows = (line.split("\t")[:2] for line in REPOSITORIES.read_text(encoding="utf-8").splitlines() if line)
+    return {name.replace("/", "+"): (name, commit) for name, commit in rows}
