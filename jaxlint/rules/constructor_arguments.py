@@ -20,6 +20,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.bodies.filled_dicts import certain_keywords, filled_keywords
+from jaxlint.rules.analyses.bodies.lookups import is_asked_first
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.analyses.instances.constructor_calls import (
     NO_POSITIONS,
@@ -149,7 +150,7 @@ class ConstructorArguments(ClassRule, EventRule, BodyRule):
             certain = certain_keywords(event.arguments, event.call, event.place, evaluator)
             given = [(one.name, one.at) for one in certain if any(one.at is at for at in starred)]
             wrong = _in_dict(event.call, given, event.place, cls, parameters, evaluator)
-        if wrong is not None:
+        if wrong is not None and not _is_asked_for(wrong, event, evaluator):
             yield Problem(
                 at=wrong.at,
                 message=f"`{cls.name}` {wrong.what}: the call raises {wrong.error}; {wrong.way_out}",
@@ -181,6 +182,12 @@ class ConstructorArguments(ClassRule, EventRule, BodyRule):
                 if call is not None:
                     yield from _inherited(name, call, cls, evaluator, above=True)
         yield from _of_base(cls, evaluator)
+
+
+def _is_asked_for(wrong: WrongArguments, event: Construct, evaluator: Evaluator) -> bool:
+    """Whether an instance is asked for the attribute that the class does not take: the class has none, so nothing runs."""
+    keyword = next((one.keyword for one in event.call.args if one.at is wrong.at), None)
+    return keyword is not None and is_asked_first(event.call, keyword, event.place, evaluator)
 
 
 def _cannot_run(module: Module, evaluator: Evaluator) -> bool:

@@ -61,6 +61,8 @@ _LAST_OF_TREE_MAPS = frozenset(name.rpartition(".")[2] for name in TREE_MAPS)
 _LAST_OF_MOVED = frozenset(name.rpartition(".")[2] for name in MOVED_COPIES)
 #: The line between two cells of a script.
 _CELL = re.compile(r"^# *(%%|[+]$|[+] [{]|jupyter:|jupytext:)", re.MULTILINE)
+#: What the head of a script says whose cells are paragraphs, or stand between `# +` and `# -`.
+_LIGHT = "#       format_name: light"
 
 
 class DiscardedUpdate(EventRule, BodyRule):
@@ -150,7 +152,8 @@ class DiscardedUpdate(EventRule, BodyRule):
 
     Write `_ = state.replace(…)` if the result is not wanted; that is not reported. Nor is
 
-    * code that expects an error (`pytest.raises`), and the last expression of a cell in a script of `# %%` cells;
+    * code that expects an error (`pytest.raises`), and the last expression of a cell in a script of `# %%` cells
+      or of jupytext;
     * a test that sees that an update works or that the original stays (`assert before.x is state.x`), a benchmark, and
       a call that only compiles a function, unless something else is made of the original afterwards (or a loop does it
       and the original is returned);
@@ -356,8 +359,18 @@ def _is_shown(event: Discard) -> bool:
         return False
     lines = module.source.text.split("\n")
     rows = [call.at.end_row for call in module.outline.module_calls if same(call, event.update.call)]
-    following = [next((line for line in lines[row:] if line.strip()), "") for row in rows]
-    return not rows or any(not line or _CELL.match(line) for line in following)
+    return not rows or any(_ends_cell(lines, row) for row in rows)
+
+
+def _ends_cell(lines: list[str], row: int) -> bool:
+    """Whether a cell ends with a row; in the light format of jupytext, each paragraph is one that no marks hold."""
+    following = next((line for line in lines[row:] if line.strip()), "")
+    if not following or _CELL.match(following) or following.rstrip() == "# -":
+        return True
+    if lines[row].strip() or _LIGHT not in lines:
+        return False
+    mark = next((line for line in reversed(lines[:row]) if line.startswith(("# +", "# -"))), "# -")
+    return mark.startswith("# -")
 
 
 def _is_of(update: Update, base: str) -> bool:

@@ -13,11 +13,11 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks.equinox import RAISES_TYPE_ERROR, REFUSES_AS_FROZEN
-from jaxlint.pytrees.model import Field, Kind, PytreeClass
+from jaxlint.pytrees.model import Field, Kind, PytreeClass, truth
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Unary, children, dotted
 from jaxlint.syntax.statements import (
     Body,
     Do,
@@ -353,10 +353,33 @@ class _Ways:
     def _branches(self, statement: If | Match, done: Set[str]) -> list[set[str]]:
         """What is set behind each branch that goes on; of cases, one is taken to match."""
         counted = dict(self.anywhere)
-        outcomes = [self.through(inner, done) for inner in blocks(statement)]
+        outcomes = [self.through(inner, done) for inner in self._taken(statement)]
         if isinstance(statement, Match) or statement.orelse:
             self.anywhere = {n: min(count, counted.get(n, 0) + 1) for n, count in self.anywhere.items()}
         return [outcome for outcome in outcomes if outcome is not None]
+
+    def _taken(self, statement: If | Match) -> tuple[Body, ...]:
+        """The branches that may be taken; a field that keeps its default decides for all instances."""
+        if isinstance(statement, Match):
+            return blocks(statement)
+        taken: list[Body] = []
+        for test, block in statement.branches:
+            outcome = self._decided(test)
+            taken += [block] if outcome is not False else []
+            if outcome:
+                return tuple(taken)
+        return (*taken, statement.orelse)
+
+    def _decided(self, test: Expr) -> bool | None:
+        """What a test says of a field that nothing but the class gives a value."""
+        match test:
+            case Unary(op="not", operand=operand):
+                outcome = self._decided(operand)
+                return None if outcome is None else not outcome
+            case Attribute(value=Name(id=own), attr=attr) if own == self.own and attr not in self._cls.assigned:
+                field = self._cls.field(attr)
+                return None if field is None or field.kind is not Kind.FIELD else truth(field.default, None)
+        return None
 
     def unset_with(self, name: str) -> set[str]:
         """What is not set only where the attribute `name` is not set, either."""

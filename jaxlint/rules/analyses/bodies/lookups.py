@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import AssignAttribute, CallMethod, Replace
+from jaxlint.infer.evaluating.events import AssignAttribute, CallMethod, Place, Replace
 from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.missing_members import misses_attribute
@@ -15,6 +15,7 @@ from jaxlint.pytrees.updating import taken_by_method
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
+    BoolOp,
     Call,
     Compare,
     Constant,
@@ -23,8 +24,9 @@ from jaxlint.syntax.expressions import (
     Subscript,
     children,
     dotted,
+    same,
 )
-from jaxlint.syntax.statements import Annotate, Assign, Body, Try, all_parts, bound_by, own_parts, walk
+from jaxlint.syntax.statements import Annotate, Assign, Body, If, Try, all_parts, blocks, bound_by, own_parts, walk
 
 if TYPE_CHECKING:
     from jaxlint.project.modules import Module
@@ -61,6 +63,44 @@ def is_method_asked_for(call: CallMethod, evaluator: Evaluator) -> bool:
     body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
     asked = (held for part in all_parts(body) if (held := _asked(part, call.name)) is not None)
     return any(dotted(held) == base for held in asked)
+
+
+def is_asked_first(call: Call, name: str, place: Place, evaluator: Evaluator) -> bool:
+    """Whether a class is only called where an instance of it was asked if it has an attribute of that name."""
+    if not place.functions:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
+    tests = _tests_above(call, body) or ()
+    asked = {dotted(held) for test in tests if (held := _asked(test, name)) is not None} - {None}
+    return any(_is_instance_test(test, call.func) in asked for test in tests)
+
+
+def _tests_above(call: Call, body: Body) -> tuple[Expr, ...] | None:
+    """The tests that hold where a call stands, or `None` if it does not stand below the body."""
+    for statement in body:
+        if any(isinstance(part, Call) and part.at == call.at for part in own_parts(statement)):
+            return ()
+        tested = dict(enumerate(test for test, _ in statement.branches)) if isinstance(statement, If) else {}
+        for number, block in enumerate(blocks(statement)):
+            found = _tests_above(call, block)
+            if found is not None:
+                return (*_conjuncts(tested[number]), *found) if number in tested else found
+    return None
+
+
+def _conjuncts(test: Expr) -> tuple[Expr, ...]:
+    """What must all hold for a test to hold."""
+    if isinstance(test, BoolOp) and test.op == "and":
+        return (*_conjuncts(test.left), *_conjuncts(test.right))
+    return (test,)
+
+
+def _is_instance_test(test: Expr, cls: Expr) -> str | None:
+    """What a test says to be an instance of the class that is called."""
+    match test:
+        case Call(func=Name(id="isinstance"), args=(Argument(value=held), Argument(value=asked))) if same(asked, cls):
+            return dotted(held)
+    return None
 
 
 def _asked(expr: Expr, name: str) -> Expr | None:
