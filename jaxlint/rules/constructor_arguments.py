@@ -185,7 +185,7 @@ class ConstructorArguments(ClassRule, EventRule, BodyRule):
 
 
 def _is_asked_for(wrong: WrongArguments, event: Construct, evaluator: Evaluator) -> bool:
-    """Whether an instance is asked for the attribute that the class does not take: the class has none, so nothing runs."""
+    """Whether an instance of the class is asked for what the class does not take: it has none, so nothing runs."""
     keyword = next((one.keyword for one in event.call.args if one.at is wrong.at), None)
     return keyword is not None and is_asked_first(event.call, keyword, event.place, evaluator)
 

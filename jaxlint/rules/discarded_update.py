@@ -37,12 +37,13 @@ from jaxlint.rules.analyses.fixes.keeping import is_held_elsewhere
 from jaxlint.rules.analyses.fixes.rebinding import binding, is_own_variable, lost_help
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same
 from jaxlint.syntax.statements import (
     Do,
     For,
     Statement,
     Try,
+    all_parts,
     only_tries,
     own_parts,
     target_names,
@@ -263,7 +264,7 @@ def _confidence(update: Update, evaluator: Evaluator) -> Confidence | None:
         return Confidence.HIGH
     if update.function.startswith("at."):
         return array_copy(update)
-    if isinstance(update.receiver, UnknownValue) and _is_known_by_fields(update, model):
+    if isinstance(update.receiver, UnknownValue) and _is_known_by_fields(update, evaluator):
         return Confidence.MEDIUM
     return None
 
@@ -289,8 +290,9 @@ def _may_differ(update: Replace) -> bool:
     )
 
 
-def _is_known_by_fields(update: Update, model: PytreeModel) -> bool:
+def _is_known_by_fields(update: Update, evaluator: Evaluator) -> bool:
     """Whether the keywords tell that an instance of a visible class is copied."""
+    model = evaluator.model
     if update.call.has_star:
         return _is_known_by_spreading(update, model)
     if update.function == "_replace" and _is_named_tuple(update, model):
@@ -301,7 +303,17 @@ def _is_known_by_fields(update: Update, model: PytreeModel) -> bool:
     if names in _OTHER_REPLACES:
         return False
     roots = model.roots_seen(update.place.module)
-    return model.visible_updates.only_copies(roots, update.function, names, _train_state_fields(update))
+    return model.visible_updates.only_copies(roots, update.function, names, _train_state_fields(update, evaluator))
+
+
+def _is_trained(update: Update, evaluator: Evaluator) -> bool:
+    """Whether the function around applies gradients to the variable of which a copy is made."""
+    base, place = base_text(update), update.place
+    if base is None or not place.functions:
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
+    calls = (part.func for part in all_parts(body) if isinstance(part, Call) and part.keyword("grads") is not None)
+    return any(isinstance(f, Attribute) and f.attr == "apply_gradients" and dotted(f.value) == base for f in calls)
 
 
 def _is_named_tuple(update: Update, model: PytreeModel) -> bool:
@@ -331,9 +343,10 @@ def _is_known_by_spreading(update: Update, model: PytreeModel) -> bool:
     return not model.sees_other(update.place.module, update.function)
 
 
-def _train_state_fields(update: Update) -> frozenset[str]:
-    """The fields of flax's TrainState, if the module may hold one."""
+def _train_state_fields(update: Update, evaluator: Evaluator) -> frozenset[str]:
+    """The fields of flax's TrainState, if the module may hold one, or the function applies gradients to it."""
     imported = any(name.startswith(TRAINING) for _, name in update.place.module.outline.imported_modules)
+    imported = imported or _is_trained(update, evaluator)
     symbol = described(TRAIN_STATE) if imported else None
     if not isinstance(symbol, ClassSymbol) or update.function not in ("replace", "apply_gradients"):
         return frozenset()
