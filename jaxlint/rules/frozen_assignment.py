@@ -28,6 +28,8 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.statements import For, target_names, walk
 
 _VERBS = {"delete": "deleting", "augment": "changing"}
+#: How `__init__` is misspelt.
+_MISSPELT = frozenset({"__init", "__init_", "_init__", "__ini__", "__int__", "__inti__", "__intit__"})
 
 
 class FrozenAssignment(EventRule):
@@ -104,7 +106,8 @@ class FrozenAssignment(EventRule):
 
     Code that expects the error (`pytest.raises`, `try … except FrozenInstanceError`) is recognised and not reported.
     Nor is a parameter of which the function reads attributes that the annotated class does not have: another class is
-    meant then. In a private method that nothing mentions the finding has low confidence.
+    meant then. In a private method that nothing mentions the finding has low confidence; but one called `__init`,
+    `__int__` or the like is taken for a misspelt `__init__`.
 
     ## References
 
@@ -145,16 +148,23 @@ class FrozenAssignment(EventRule):
             help=_way_out(cls, event, evaluator),
             confidence=_confidence(event, evaluator),
             subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
-            fix=rebinding(event, evaluator),
+            fix=None if _is_misspelt(event) else rebinding(event, evaluator),
         )
 
 
 def _confidence(event: AssignAttribute, evaluator: Evaluator) -> Confidence | None:
     """How sure it is that the line raises; low where it stands in a method that nobody calls."""
     cls, method = event.receiver.cls, event.place.method
-    if event.on_self and method is not None and is_left_over(method, cls, evaluator):
+    if event.on_self and method is not None and not _is_misspelt(event) and is_left_over(method, cls, evaluator):
         return Confidence.LOW
     return Confidence.MEDIUM if cls.unknown_decorator else None
+
+
+def _is_misspelt(event: AssignAttribute) -> bool:
+    """Whether the method that assigns to `self` was to be the constructor, which may do that."""
+    method = event.place.method
+    is_allowed = "__init__" in event.receiver.cls.framework.assignable_in
+    return is_allowed and event.on_self and method is not None and method.name in _MISSPELT
 
 
 def _deleted(event: AssignAttribute, cls: PytreeClass) -> Problem:
@@ -182,6 +192,8 @@ def _way_out(cls: PytreeClass, event: AssignAttribute, evaluator: Evaluator) -> 
     """The update to write instead, and where its result goes."""
     if event.how == "delete":
         return "build a new instance instead"
+    if _is_misspelt(event):
+        return "call the method `__init__`"
     name, attr = event.receiver_text, event.attr
     if anew := made_anew_help(cls, attr or "field"):
         return anew

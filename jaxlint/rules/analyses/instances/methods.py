@@ -93,7 +93,7 @@ def is_left_over(method: Function, cls: PytreeClass, evaluator: Evaluator) -> bo
     What a framework calls, a decorator keeps, or a string names is not left over.
     """
     name = method.name
-    if not name.startswith("_") or name.startswith("__") or method.decorators:
+    if not name.startswith("_") or (name.startswith("__") and name.endswith("__")) or method.decorators:
         return False
     around = [one.module for each in evaluator.model.family(cls) for one in each.mro]
     mention = re.compile(rf"(?<!def )\b{name}\b")
