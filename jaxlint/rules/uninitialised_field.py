@@ -17,7 +17,7 @@ from jaxlint.pytrees.model import Field, Kind, PytreeClass, truth
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Unary, children, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Unary, children, dotted
 from jaxlint.syntax.statements import (
     Body,
     Do,
@@ -118,9 +118,8 @@ class UninitialisedField(ClassRule, BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Constructors that leave all to others; those that assign to `self` are read anyway."""
+        """Constructors that leave all to others, or forget it; those that assign to `self` are read anyway."""
         inits = [f for f in candidate.functions if f.name == "__init__" and not f.self_assignments]
-        inits = [f for f in inits if f.self_calls or "super" in candidate.unit.calls]
         return any(f.owner is not None and _has_checked_fields(candidate.cls(f.owner)) for f in inits)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
@@ -163,7 +162,7 @@ class UninitialisedField(ClassRule, BodyRule):
         if code.place.subclasses(cls):
             return  # they may set the rest
         own = function.self_name
-        if own is None or _escapes(code.body, own):
+        if own is None or _escapes(code.body, own) or all(map(_is_said, code.body)):
             return
         ways = _Ways(own, cls, evaluator)
         always = ways.to_all_ends(code.body)
@@ -252,6 +251,11 @@ def _sees_all(init: Function, base: PytreeClass) -> bool:
         return False
     piece = next((p for p in unit.pieces if p.first <= row <= p.last and p.kind == "function"), unit)
     return piece.calls.isdisjoint({"super", "setattr", "__setattr__", "__init__", "vars", "update"})
+
+
+def _is_said(statement: Statement) -> bool:
+    """Whether a statement does nothing, in a body that is still to be written: a text or `...`."""
+    return isinstance(statement, Do) and isinstance(statement.value, Constant)
 
 
 def _is_base_constructor(expr: Expr) -> TypeGuard[Call]:
