@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from jaxlint.cst.changes import Proposal, Remove, Rename, Rewrite
+from jaxlint.cst.changes import EditCall, Proposal, Remove, Rename, Rewrite
 from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
@@ -123,9 +123,9 @@ class TreeAt(EventRule):
     ## Fix safety
 
     A static field is replaced with `dataclasses.replace`, the item of an array with `.at[i].set(v)`, the first two
-    arguments are swapped, and what is selected twice is selected once: these are safe, for the call could only raise,
-    or gives the same. There is no fix of a static field where `__init__` does not take the fields alone. A name becomes
-    the nearest field, and one number is given for each node; these are unsafe.
+    arguments are swapped, `is_leaf` is given, and what is selected twice is selected once: these are safe, for the call
+    could only raise, or gives the same. There is no fix of a static field where `__init__` does not take the fields
+    alone. A name becomes the nearest field, and one number is given for each node; these are unsafe.
 
     ## When not to use it
 
@@ -280,7 +280,9 @@ def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evalua
             return _Wrong(step.at, what, "TypeError (not a leaf of the pytree)", way_out, fix)
         if step is steps[0] and _is_one_of_many_empty(attr, holder, event, evaluator):
             what, way_out = f"selects `{attr}`, one of several None in the tree", "pass `is_leaf=lambda x: x is None`"
-            return _Wrong(step.at, what, "ValueError (does not uniquely identify a single element)", way_out)
+            given = EditCall(event.call.at, (("is_leaf", "lambda x: x is None"),))
+            fix = Proposal("Pass `is_leaf`", Applicability.SAFE, (given,))
+            return _Wrong(step.at, what, "ValueError (does not uniquely identify a single element)", way_out, fix)
         holder, value = (field, cls), plain(evaluator.promises.field(field, cls))
         if isinstance(value, Array) and is_given_tuple(field, cls, evaluator):
             return None

@@ -187,4 +187,6 @@ def _stands_in(following: Body, update: Replace | Construct) -> bool:
 
 
 def _is_bound(name: str, code: CodeRead) -> bool:
-    return name in code.contents.bound or (code.function is not None and code.function.takes(name))
+    """Whether a name means something in a body already, be it a variable of what is around it."""
+    is_own = name in code.contents.bound or (code.function is not None and code.function.takes(name))
+    return is_own or any(True for _ in reads(code.body, name))
