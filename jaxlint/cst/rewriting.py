@@ -180,6 +180,8 @@ def _through_variables(
     holder = next(tree.around(around)) if isinstance(around, cst.Assign) else around
     if isinstance(around, cst.Assign) and any(binds(one.target, change.base) for one in around.targets):
         raise CannotChange("the variable is bound there, too")
+    if isinstance(around, cst.Assign) and any(_asks_for(one.target, change.base, tree) for one in around.targets):
+        raise CannotChange("what it is by then says where something else goes")
     if is_outer(change.base, around, tree):
         raise CannotChange("nobody knows what the variable is once it is bound, for the other targets")
 
@@ -195,6 +197,13 @@ def _through_variables(
     if not all(_is_target(target, around, tree) for target in targets):
         raise CannotChange("it is no target")
     return {holder: followed, **{target: partial(_put, name) for target, name in names.items()}}
+
+
+def _asks_for(target: cst.BaseExpression, base: str, tree: Tree) -> bool:
+    """Whether an index in a target, which is read after what stands before it is bound, asks for a variable."""
+    indices = (one for item in tree.below(target, cst.Subscript) for one in item.slice)
+    root = base.partition(".")[0]
+    return any(name.value == root for index in indices for name in tree.below(index, cst.Name))
 
 
 def _put(new: cst.CSTNode, old: cst.CSTNode) -> New:

@@ -69,6 +69,8 @@ TUPLES = {
     "state.x, (b, state.y), *state.z = a\n": "x, (b, y), *z = a\n    state = state.replace(x=x, y=y, z=z)\n",
     "state.x, state.y = state.y, state.x\n": "x, y = state.y, state.x\n    state = state.replace(x=x, y=y)\n",
     "state.x, y, state.y = a\n": "x, y, new_y = a\n    state = state.replace(x=x, y=new_y)\n",
+    "state.x, a[state.x] = a\n": "state.x, a[state.x] = a\n",
+    "state.x, a[0] = a\n": "x, a[0] = a\n    state = state.replace(x=x)\n",
     "state.x, y = a\n    state.y, z = y\n": ""
     "x, y = a\n    state = state.replace(x=x)\n    new_y, z = y\n    state = state.replace(y=new_y)\n",
 }
