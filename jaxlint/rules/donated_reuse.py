@@ -20,8 +20,8 @@ from jaxlint.rules.analyses.changes.donated_argument import is_updated, updates
 from jaxlint.rules.analyses.fixes.donated_results import binding_result
 from jaxlint.rules.analyses.fixes.options import is_written_in, not_donating
 from jaxlint.rules.analyses.instances.given_away import read_by_callers
-from jaxlint.rules.analyses.instances.origins import argument_at
-from jaxlint.rules.analyses.instances.shared_leaves import SharedLeaves, is_of_arrays, shared_leaves
+from jaxlint.rules.analyses.instances.origins import argument_at, put_in
+from jaxlint.rules.analyses.instances.shared_leaves import SharedLeaves, holds_arrays, is_of_arrays, shared_leaves
 from jaxlint.rules.analyses.instances.sharing import Sharing, sharing_at
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import (
@@ -48,7 +48,7 @@ class DonatedReuse(BodyRule):
     Finds states and arrays that are used again after they were donated: passed for a parameter that `donate_argnums`,
     `donate_argnames` or equinox's `donate=` names, and not assigned again; also in the next turn of a loop, under
     another name, from a list to which they were appended, twice in one call, and where a function of the module donates
-    what it is given.
+    what it is given; and so are the arrays of which the state was made.
 
     ## Why is this bad?
 
@@ -150,7 +150,7 @@ class DonatedReuse(BodyRule):
                 problem = _shared_problem(shared, path, call, dotted(call.func) or event.function.name)
                 yield replace(problem, fix=_copying(shared, code, evaluator))
                 continue
-            sharing = sharing_at(path, expr.at, code.body)
+            sharing = sharing_at(path, expr.at, code.body, lambda made: _put_in(made, code, evaluator))
             called = dotted(call.func) or event.function.name
             twice = _twice(path, expr, call, sharing, event.value, evaluator)
             again, name = (twice, path) if twice is not None else _read_after(sharing, expr.at, code, event, evaluator)
@@ -167,6 +167,10 @@ class DonatedReuse(BodyRule):
             if held is not None and held[0].at not in reported:
                 reported.add(held[0].at)
                 yield _problem_of_part(*held, path, event, called)
+            source = _source_read(sharing, expr.at, code, event, evaluator) if again is None and held is None else None
+            if source is not None and source[0].at not in reported:
+                reported.add(source[0].at)
+                yield _problem_of_source(*source, path, event, called)
             for name, put in sharing.lists.items() if again is None else ():
                 if put.at not in reported and is_read_from_list(name, expr.at, code.body, event.value, evaluator):
                     reported.add(put.at)
@@ -206,6 +210,30 @@ def _part_read(
         value = plain(evaluator.attribute_of(instance, attr))
         if not (is_of_arrays(field, instance.cls, evaluator) or (isinstance(value, Container) and "params" in attr)):
             continue
+        found = ReadAfter(name, DeletedReads(name, value, evaluator).find).of(at, code.body)
+        if found is not None:
+            return found, name, attr
+    return None
+
+
+def _put_in(made: Call, code: CodeRead, evaluator: Evaluator) -> dict[str, str]:
+    """The variables with arrays of jax that a call puts into leaves of what it makes, with the names of these."""
+    return {
+        name.id: field.name
+        for name, field in put_in(made, code, evaluator)
+        if field.role is Role.LEAF and holds_arrays(name, code, evaluator)
+    }
+
+
+def _source_read(
+    sharing: Sharing, at: object, code: CodeRead, event: Cross, evaluator: Evaluator
+) -> tuple[Expr, str, str] | None:
+    """The first read of a variable that was put into what is donated, with its name and that of the leaf."""
+    instance = as_instance(event.value)
+    if instance is None:
+        return None
+    for name, attr in sorted(sharing.put_in.items()):
+        value = plain(evaluator.attribute_of(instance, attr))
         found = ReadAfter(name, DeletedReads(name, value, evaluator).find).of(at, code.body)
         if found is not None:
             return found, name, attr
@@ -323,6 +351,15 @@ def _problem_of_part(again: Expr, kept: str, attr: str, path: str, event: Cross,
         f" was donated to `{name}`"
     )
     way_out = f"keep a copy, `jax.tree.map(jnp.copy, {path}.{attr})`, or do not donate `{path}`"
+    return _deleted(again, what, way_out, _keeping(event))
+
+
+def _problem_of_source(again: Expr, source: str, attr: str, path: str, event: Cross, name: str) -> Problem:
+    what = (
+        f"`{dotted(again) or f'{source}[...]'}` was put into `{path}` as `{attr}` and is used again after"
+        f" `{path}`{_of_class(event)} was donated to `{name}`"
+    )
+    way_out = f"read `{path}.{attr}`, put a copy in, `jax.tree.map(jnp.copy, {source})`, or do not donate `{path}`"
     return _deleted(again, what, way_out, _keeping(event))
 
 

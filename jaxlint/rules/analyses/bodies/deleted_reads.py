@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import Value, as_instance
-from jaxlint.libraries.arrays import OF_TRAITS
+from jaxlint.infer.known.values import Array, Value, as_instance, plain
+from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS, OF_TRAITS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
@@ -59,6 +59,8 @@ _HARMLESS = (
 )
 #: What functions are called that ask whether something is deleted: `assertDeleted`, `check_not_deleted`.
 _ABOUT_DELETION = "deleted"
+#: What an array computes of its numbers.
+_OF_NUMBERS = ARRAY_METHODS | ARRAY_REDUCTIONS | ARRAY_ATTRIBUTES | {"at", "item", "tolist", "dot"}
 _MAPS = frozenset({"map", "tree_map"})
 #: How many methods that call each other are followed.
 _MAX_METHODS = 3
@@ -92,10 +94,12 @@ class DeletedReads:
                 return None
             case Call(func=Attribute(value=held, attr=called)) if dotted(held) == self._path:
                 given = self._first(argument.value for argument in expr.args)
-                return held if given is None and self._is_read_by(called) else given
+                is_read = self._is_of_numbers(called) or self._is_read_by(called)
+                return held if given is None and is_read else given
             case Attribute(value=held, attr=attr):
                 if dotted(held) == self._path:  # a field may be called like what an array knows of itself
-                    return expr if self._is_leaf(attr) or self._is_read_by(attr, is_property=True) else None
+                    is_read = self._is_leaf(attr) or self._is_of_numbers(attr)
+                    return expr if is_read or self._is_read_by(attr, is_property=True) else None
                 return None if attr in _METADATA else self.find(held)
             case Subscript(value=held) if dotted(held) == self._path:
                 return expr
@@ -111,6 +115,10 @@ class DeletedReads:
     def _is_leaf(self, attr: str) -> bool:
         field = None if self._cls is None else self._cls.field(attr)
         return field is not None and field.role is Role.LEAF
+
+    def _is_of_numbers(self, attr: str) -> bool:
+        """Whether an attribute or a method of an array has to do with its numbers."""
+        return isinstance(plain(self._value), Array) and attr in _OF_NUMBERS
 
     def _is_read_by(self, method: str, *, is_property: bool = False) -> bool:
         """Whether a method of the instance, or a property, reads leaves whatever it is given; most may need nothing."""

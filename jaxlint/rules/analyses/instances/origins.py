@@ -16,9 +16,19 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.bodies.settled import is_fixed
 from jaxlint.rules.analyses.instances.methods_called import held_method
-from jaxlint.symbols.outline import names_by_position
+from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
-from jaxlint.syntax.statements import Assign, Body, all_parts, bound_by, bound_once, looked_up, parts, walk
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    all_parts,
+    assigned_names,
+    bound_by,
+    bound_once,
+    looked_up,
+    parts,
+    walk,
+)
 
 #: How many functions that make an instance are followed.
 _MAX_FACTORIES = 3
@@ -82,6 +92,39 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
     constant = None if made or "." in path else evaluator.model.resolver.resolve(Name(taking.at, path), module, scope)
     if isinstance(constant, ValueSymbol) and is_fixed(constant) and constant.assignment.value is not None:
         made, module, scope = [constant.assignment.value], constant.module, ""
+    return _followed(made, module, scope, code if constant is None else None, evaluator)
+
+
+def put_in(call: Call, code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[Name, Field]]:
+    """The variables that a call puts into the instance which it makes, as they are, with the fields that hold them.
+
+    The call stands in the code, and constructs the instance itself or calls one function that does.
+    """
+    made = _followed([call], code.place.module, code.scope, code, evaluator)
+    if made is None or made.factory is not (None if made.function is None else call):
+        return
+    for field, value in given_by(made.call, made.cls):
+        given: Expr | None = value
+        if made.function is not None and isinstance(value, Name):
+            body = evaluator.calls.body_of(made.function) or ()
+            is_parameter = value.id not in assigned_names(body)
+            given = passed_to(made.function.declaration, call).get(value.id) if is_parameter else None
+        if isinstance(given, Name) and isinstance(value, Name) and not field.is_converted:
+            yield given, field
+
+
+def passed_to(function: Function, call: Call) -> dict[str, Expr]:
+    """What a call passes for the parameters of a function, or of a classmethod by its class."""
+    if function.self_name is not None and not is_classmethod(function):
+        return {}
+    return {} if call.has_star else call.given_to(function.positional[is_classmethod(function) :])
+
+
+def _followed(made: list[Expr], module: Module, scope: str, code: CodeRead | None, evaluator: Evaluator) -> Made | None:
+    """The call that makes the one thing that is given, through functions that return what another one makes.
+
+    Methods of variables are known where the thing stands in some code.
+    """
     function: FunctionSymbol | None = None
     factory: Call | None = None
     owner: PytreeClass | None = None
@@ -93,7 +136,7 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
             return None
         call = made[0]
         symbol = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(call.func, module, scope))
-        if function is None and constant is None:
+        if function is None and code is not None:
             symbol = held_method(call.func, code, evaluator) or symbol
         cls = _own_class(call.func, function, owner) or evaluator.model.class_of_symbol(symbol)
         if cls is None and isinstance(call.func, Attribute) and call.func.attr == "create":

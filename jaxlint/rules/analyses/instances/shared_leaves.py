@@ -16,7 +16,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.instances.origins import given_by, maker_of
+from jaxlint.rules.analyses.instances.origins import given_by, maker_of, passed_to
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -64,6 +64,11 @@ def shared_leaves(path: str, taking: Call, code: CodeRead, evaluator: Evaluator)
         if one != leaf.path and (is_array or was_array):
             return SharedLeaves(made.cls, one, leaf.path, leaf.value, made.module)
     return None
+
+
+def holds_arrays(name: Expr, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a variable is given arrays of jax once, a dict of some, an instance, or the parameters of a network."""
+    return _Source(code, evaluator).holds_arrays(name)
 
 
 class _Leaf(msgspec.Struct, frozen=True):
@@ -174,9 +179,7 @@ class _Source:
             return None
         bound = [s for s in walk(self._body, nested=False) if value.id in bound_names(s)]
         if not bound and self._function is not None and self._call is not None:
-            declaration = self._function.declaration
-            passed = {} if declaration.self_name else self._call.given_to(declaration.positional)
-            given = passed.get(value.id)
+            given = passed_to(self._function.declaration, self._call).get(value.id)
             return None if given is None else (given, _Source(self._code, self._evaluator))
         if len(bound) != 1 or not isinstance(bound[0], Assign) or not isinstance(bound[0].targets[0], Name):
             return None
@@ -201,8 +204,16 @@ class _Source:
             case Call(func=Attribute(attr="init")):
                 return len(expr.positional) > 1
             case Call(func=func):
-                return self._name(func).startswith(_MAKING_ARRAYS) or self._returns_arrays(expr, within)
+                is_made = self._name(func).startswith(_MAKING_ARRAYS) or self._makes_instance(expr, within)
+                return is_made or self._returns_arrays(expr, within)
         return False
+
+    def _makes_instance(self, call: Call, within: frozenset[object]) -> bool:
+        """Whether a class is called that puts arrays of jax into a leaf."""
+        symbol = self._evaluator.model.resolver.resolve(call.func, self._module, self._scope)
+        cls = self._evaluator.model.class_of_symbol(symbol)
+        given = given_by(call, cls) if cls is not None else ()
+        return any(field.role is Role.LEAF and self._holds_arrays(value, within) for field, value in given)
 
     def _returns_arrays(self, call: Call, within: frozenset[object]) -> bool:
         """Whether a function of the project is called that returns arrays of jax."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -52,6 +52,8 @@ class Sharing(msgspec.Struct, frozen=True):
     copies: Mapping[str, Call] = {}
     #: The variables that hold what one of its attributes is, with the names of these.
     parts: Mapping[str, str] = {}
+    #: The variables that were put into an attribute when it was made, with the names of these.
+    put_in: Mapping[str, str] = {}
 
     def joined(self, other: Sharing) -> Sharing:
         """What holds it on one way or the other."""
@@ -60,6 +62,7 @@ class Sharing(msgspec.Struct, frozen=True):
             {**self.lists, **other.lists},
             {**self.copies, **other.copies},
             {**self.parts, **other.parts},
+            {**self.put_in, **other.put_in},
         )
 
     def without(self, names: set[str]) -> Sharing:
@@ -68,21 +71,27 @@ class Sharing(msgspec.Struct, frozen=True):
         copies = {name: call for name, call in self.copies.items() if name not in names}
         again = {one.rpartition(".")[2] for one in names if one.rpartition(".")[0] in self.same}
         parts = {name: attr for name, attr in self.parts.items() if name not in names and attr not in again}
-        return Sharing(frozenset(n for n in self.same if not is_within(n, names)), lists, copies, parts)
+        put_in = {name: attr for name, attr in self.put_in.items() if name not in names and attr not in again}
+        return Sharing(frozenset(n for n in self.same if not is_within(n, names)), lists, copies, parts, put_in)
 
 
-def sharing_at(path: str, at: object, body: Body) -> Sharing:
+#: The variables that a call puts into what it makes, with the attributes that hold them.
+PutIn = Callable[[Call], Mapping[str, str]]
+
+
+def sharing_at(path: str, at: object, body: Body, put_in: PutIn = lambda call: {}) -> Sharing:
     """What holds the same object as the path where a call is given the argument at a place."""
     start = Sharing(frozenset({path}))
-    return _Way(path, at).to(body, start) or start
+    return _Way(path, at, put_in).to(body, start) or start
 
 
 class _Way:
     """Follows the statements up to a call."""
 
-    def __init__(self, path: str, at: object) -> None:
+    def __init__(self, path: str, at: object, put_in: PutIn) -> None:
         self._path = path
         self._at = at
+        self._put_in = put_in
 
     def to(self, body: Body, before: Sharing) -> Sharing | None:
         """What holds it where the call is made; None if a body does not get there."""
@@ -149,6 +158,9 @@ class _Way:
                         parts = {name: attr for name, value in pairs if (attr := _attribute(value, held.same))}
                         held = replace(held, copies={**held.copies, **copies}, parts={**held.parts, **parts})
                         held = replace(held, same=held.same | same)
+                    made = next((value for name, value in pairs if name == self._path), None)
+                    if isinstance(made, Call):
+                        held = replace(held, put_in=self._put_in(made))
                 return held
         return self._bound(statement, held)
 
