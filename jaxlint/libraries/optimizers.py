@@ -1,6 +1,6 @@
 """Which optimizers of optax keep something from step to step, and so need the state that `update` returns (0.2.8).
 
-And what makes an optimizer of functions.
+And what makes an optimizer of functions, and what makes a schedule.
 """
 
 from __future__ import annotations
@@ -22,3 +22,16 @@ JOINING = frozenset({"optax.chain"})
 WRAPPING = frozenset({"optax.apply_if_finite", "optax.MultiSteps"})
 #: What makes an optimizer of two functions: the second one is given, after the gradients, what the first one returns.
 OF_FUNCTIONS = frozenset({"optax.GradientTransformation", "optax.GradientTransformationExtraArgs"})
+#: Functions that return a schedule, which is a function of the step; by their source, too.
+SCHEDULES = frozenset(
+    f"{module}.{name}"
+    for module in ("optax", "optax.schedules", "optax.schedules._schedule", "optax.schedules._join")
+    for name in (
+        "constant_schedule cosine_decay_schedule cosine_onecycle_schedule exponential_decay join_schedules"
+        " linear_onecycle_schedule linear_schedule piecewise_constant_schedule piecewise_interpolate_schedule"
+        " polynomial_schedule sgdr_schedule warmup_constant_schedule warmup_cosine_decay_schedule"
+        " warmup_exponential_decay_schedule"
+    ).split()
+)
+#: What such a function is an instance of, by the name of the type.
+SCHEDULE = "optax.Schedule"

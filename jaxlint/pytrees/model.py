@@ -18,6 +18,8 @@ from jaxlint.symbols.outline import ClassAssignment, Function, Parameter, SelfAs
 from jaxlint.syntax.expressions import Constant, DictDisplay, Display, Expr, Name, Span, dotted, is_special, last_name
 from jaxlint.syntax.statements import parts
 
+#: What a field is annotated as that may hold a function.
+_FOR_FUNCTIONS = frozenset({"Callable", "object", "Schedule"})
 #: What makes an instance.
 _CONSTRUCTING = frozenset({"__init__", "__new__"})
 #: Decorators of methods that subclasses are to define.
@@ -482,4 +484,4 @@ def merge_mro(sequences: list[list[PytreeClass]]) -> list[PytreeClass]:
 def _is_for_function(field: Field) -> bool:
     """Whether a field is annotated as something that can be called."""
     annotation = field.annotation
-    return annotation is not None and any(last_name(part) == "Callable" for part in parts(annotation.expr))
+    return annotation is not None and any(last_name(p) in _FOR_FUNCTIONS for p in parts(annotation.expr))

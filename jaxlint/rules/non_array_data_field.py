@@ -10,7 +10,7 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.calls.transformed_classes import traced_by
 from jaxlint.infer.choosing.unregistered import refused_class
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import Construct, Cross, Event
+from jaxlint.infer.evaluating.events import Construct, Cross, Event, KeywordValue
 from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
@@ -223,6 +223,7 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
     leaves = ((argument, cls.field(argument.name)) for argument in event.arguments)
     held = [(argument, field) for argument, field in leaves if field is not None and field.role is Role.LEAF]
     given = [(a, f) for a, f in held if is_function(a.value) or any(map(is_function, handed_on(a, event, evaluator)))]
+    given += _functions_by_name(event, evaluator)
     traced = (evaluator.traced.of(cls) or _stacking(cls, evaluator)) if given else None
     if traced is None or _is_kept_out(event, evaluator) or _is_out_of_reach(traced, event, evaluator):
         return
@@ -236,6 +237,20 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
         fix = _marking(field, cls, what, event.place.module, traced, evaluator)
         at = field.at if here else argument.at
         yield _problem(at, cls, field, what, traced, fix, _confidence(event, evaluator))
+
+
+def _functions_by_name(event: Construct, evaluator: Evaluator) -> list[tuple[KeywordValue, Field]]:
+    """The functions that callers pass by keyword to the class method that makes an instance, with the leaves."""
+    from jaxlint.rules.analyses.fields.functions_held import is_function
+    from jaxlint.rules.analyses.instances.passed import handed_on_by_name
+
+    passed = dict(pair for pair in handed_on_by_name(event, evaluator) if is_function(pair[1]))
+    leaves = ((name, value, event.cls.cls.field(name)) for name, value in passed.items())
+    return [
+        (KeywordValue(name, event.at, value), field)
+        for name, value, field in leaves
+        if field is not None and field.role is Role.LEAF
+    ]
 
 
 def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:

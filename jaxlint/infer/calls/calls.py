@@ -67,7 +67,7 @@ from jaxlint.infer.known.values import (
 )
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of
-from jaxlint.libraries.optimizers import OF_FUNCTIONS
+from jaxlint.libraries.optimizers import OF_FUNCTIONS, SCHEDULES
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.libraries.updates import GIVE_SAME, RESTORING
 from jaxlint.project.index import Key
@@ -90,6 +90,8 @@ from jaxlint.syntax.expressions import (
 from jaxlint.syntax.statements import bound_once, looked_up
 
 _MAX_OVERRIDES = 8
+#: Functions that are known by name where their source can be read, too.
+_KNOWN_IN_SOURCE = RESTORING | SCHEDULES
 
 
 class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
@@ -168,7 +170,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         match func:
             case ClassObject():
                 return self._construct(func, call, values)
-            case FunctionValue() if func.symbol.full_name in RESTORING:
+            case FunctionValue() if func.symbol.full_name in _KNOWN_IN_SOURCE:
                 return self.known_functions.call(func.symbol.full_name, call, values, env)
             case FunctionValue():
                 self._train_state(func, call, values)

@@ -41,6 +41,7 @@ from jaxlint.infer.known.values import (
     plain,
 )
 from jaxlint.libraries import arrays
+from jaxlint.libraries.optimizers import SCHEDULE, SCHEDULES
 from jaxlint.libraries.standard import FLOATS_OF_FLOATS
 from jaxlint.libraries.transforms import WRAPPERS
 from jaxlint.libraries.trees import RAVEL, TREE_FLATTEN, TREE_MAPS, TREE_STRUCTURE, TREE_UNFLATTEN
@@ -167,6 +168,10 @@ class KnownFunctions:
         if isinstance(inner, Partial):
             return Partial(inner.function, (*inner.args, *args), (*inner.values, *given))
         return Partial(inner, args, given)
+
+    def _schedule(self, name: str, call: Call, values: Values, env: Environment) -> Value:
+        """A function of the step that optax makes of numbers."""
+        return Partial(Symbolic(External(SCHEDULE)), (), ())
 
     def _decorated(self, name: str, call: Call, values: Values, env: Environment) -> Value:
         decorated = plain(values[0]) if values else UNKNOWN
@@ -295,6 +300,7 @@ _BY_NAME: dict[str, _Handler] = {
     SELECT: KnownFunctions._selected,
     **dict.fromkeys((*TREE_STRUCTURE, *TREE_FLATTEN, *TREE_UNFLATTEN, RAVEL), KnownFunctions._of_structure),
     PARTIAL: KnownFunctions._partial,
+    **dict.fromkeys(SCHEDULES, KnownFunctions._schedule),
     **dict.fromkeys(WRAPPERS, KnownFunctions._same),
     **dict.fromkeys(BY_DECORATOR, KnownFunctions._decorated),
     **dict.fromkeys(("collections.OrderedDict", "collections.Counter"), KnownFunctions._dict),

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import Choice, Container, FunctionValue, LocalFunctionValue, Symbolic, Value, plain
+from jaxlint.infer.known.values import (
+    Choice,
+    Container,
+    FunctionValue,
+    LocalFunctionValue,
+    Partial,
+    Symbolic,
+    Value,
+    plain,
+)
 from jaxlint.libraries.functions import is_plain_function
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -18,6 +27,8 @@ def is_function(value: Value) -> bool:
             return not any(a.transform.filters for a in applied)
         case LocalFunctionValue(applied=applied):
             return not any(a.transform.filters for a in applied)
+        case Partial():
+            return True  # of functools: `jax.tree_util.Partial` is a pytree
         case Container(items=items) if items:
             return all(is_function(item) for item in items)
         case Choice(options=options):

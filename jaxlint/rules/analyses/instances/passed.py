@@ -17,7 +17,7 @@ from jaxlint.rules.analyses.instances.given_literals import calls_in
 from jaxlint.rules.analyses.instances.methods import is_overridden
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, last_name
-from jaxlint.syntax.statements import Assign, assigned_names, bound_once, looked_up
+from jaxlint.syntax.statements import Assign, all_parts, assigned_names, bound_once, looked_up
 
 
 class Called(msgspec.Struct, frozen=True):
@@ -107,7 +107,33 @@ def handed_on(argument: KeywordValue, event: Construct, evaluator: Evaluator) ->
     homes = (place.module, *evaluator.model.importers(place.module))
     for called in calls_of_classmethod(method, event.cls.cls, homes, evaluator):
         if name in called.given:
-            yield evaluator.static(Placed(called.given[name], called.module, called.scope))
+            yield _value_given(name, called, evaluator)
+
+
+def handed_on_by_name(event: Construct, evaluator: Evaluator) -> Iterator[tuple[str, Value]]:
+    """What callers pass by keyword to a class method that hands on all that it does not take itself: `cls(x, **rest)`.
+
+    None if the method does more with the dict than that.
+    """
+    place, method = event.place, event.place.function
+    if method is None or method.owner is None or method.rest is None or not is_classmethod(method):
+        return
+    if not any(a.star == "**" and isinstance(a.value, Name) and a.value.id == method.rest for a in event.call.args):
+        return
+    body = evaluator.calls.body_of(FunctionSymbol(place.module, method)) or ()
+    if [part.id for part in all_parts(body) if isinstance(part, Name)].count(method.rest) != 1:
+        return
+    homes = (place.module, *evaluator.model.importers(place.module))
+    for called in calls_of_classmethod(method, event.cls.cls, homes, evaluator):
+        for name in called.given:
+            if not method.takes(name):
+                yield name, _value_given(name, called, evaluator)
+
+
+def _value_given(name: str, called: Called, evaluator: Evaluator) -> Value:
+    """What a call gives a parameter, by itself or by a variable that is bound once."""
+    body = () if called.caller is None else evaluator.calls.body_of(FunctionSymbol(called.module, called.caller)) or ()
+    return evaluator.static(Placed(looked_up(called.given[name], bound_once(body)), called.module, called.scope))
 
 
 def calls_of_classmethod(
