@@ -29,6 +29,7 @@ from jaxlint.infer.known.values import (
     is_one_number,
     plain,
 )
+from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
@@ -127,10 +128,9 @@ class StaticArrayField(ClassRule, EventRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the annotations and defaults of the class's own static fields."""
-        own = [field for field in cls.static_fields if field.owner == cls.symbol]
-        crosses = _crosses(cls, evaluator) if own else Confidence.LOW
-        for field in own:
-            yield from _declared(field, field.at, cls, cls.module, evaluator, crosses)
+        for field in cls.static_fields:
+            if field.owner == cls.symbol:
+                yield from _declared(field, field.at, cls, cls.module, evaluator)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the values that are put into static fields, and at bundles of constants that cross."""
@@ -205,11 +205,14 @@ def _can_be_called(value: Value) -> bool:
 
 def _crosses(cls: PytreeClass, evaluator: Evaluator) -> Confidence:
     """How sure it is that instances go into a transformation: that is seen, or they are made for it."""
+    from jaxlint.rules.analyses.instances.taken_by_filters import is_declared_for_filters
     from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
 
     if is_seen_to_cross(cls, evaluator):
         return Confidence.HIGH
-    return Confidence.MEDIUM if _is_made_to_cross(cls, evaluator) else Confidence.LOW
+    if _is_made_to_cross(cls, evaluator) or is_declared_for_filters(cls, evaluator):
+        return Confidence.MEDIUM
+    return Confidence.LOW
 
 
 def _is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -238,7 +241,7 @@ def _compares_itself(cls: PytreeClass) -> bool:
 
 def _traced(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
     """The static fields with arrays of the instances that are passed to a transformed function."""
-    if traced_by(event) is None:
+    if traced_by(event) is None and not _is_filtered(event):
         return
     for cls in instances_in(event.value):
         if cls.symbol.declaration.expects_error:
@@ -251,8 +254,14 @@ def _traced(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
                 )
 
 
+def _is_filtered(event: Cross) -> bool:
+    """Whether an argument is given to a function that equinox compiles: what is static in it is compared."""
+    jits = (applied.transform for applied in event.applied if applied.transform.kind is Kind.JIT)
+    return event.static is False and any(transform.filters for transform in jits)
+
+
 def _declared(
-    field: Field, at: object, cls: PytreeClass, module: Module, evaluator: Evaluator, crosses: Confidence
+    field: Field, at: object, cls: PytreeClass, module: Module, evaluator: Evaluator, crosses: Confidence | None = None
 ) -> Iterator[Problem]:
     """What annotation and default of a static field say that it holds; it is said in `module`."""
     from jaxlint.rules.analyses.fixes.roles import make_leaf
@@ -265,7 +274,7 @@ def _declared(
         yield _module_problem(at, cls, field, make_leaf(field, cls, module, evaluator.model))
     if sure is not None:
         fix = _as_leaf(field, cls, module, evaluator)
-        confidence = _confidence(sure, crosses, arrays_in(value), cls)
+        confidence = _confidence(sure, crosses or _crosses(cls, evaluator), arrays_in(value), cls)
         yield _problem(at, cls, field, "is declared static and holds an array", confidence, fix)
 
 

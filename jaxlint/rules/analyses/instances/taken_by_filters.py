@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Construct
-from jaxlint.libraries.transforms import TRANSFORMS
+from jaxlint.infer.known.values import UNKNOWN
+from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.libraries.trees import FILTER, PARTITION
 from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.modules import Module
@@ -39,6 +40,26 @@ def leaves_behind(event: Construct, field: str, evaluator: Evaluator) -> bool:
     assert isinstance(statement, Assign)
     name = dotted(statement.targets[0]) if len(statement.targets) == 1 else None
     return name is not None and "." not in name and uses.are_harmless(body[made + 1 :], name)
+
+
+def is_declared_for_filters(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a function that equinox compiles has a parameter which is annotated with a class, or with a holder of it.
+
+    It stands in the module of the class, or in one that imports that.
+    """
+    if not cls.framework.filters:
+        return False
+    transformed = evaluator.calls.transformed
+    for module in (cls.module, *evaluator.model.importers(cls.module)):
+        for function in module.outline.functions.values():
+            applied = transformed.decorating(function, module) if function.decorators else ()
+            if not any(one.transform.filters and one.transform.kind is Kind.JIT for one in applied):
+                continue
+            for parameter in function.parameters:
+                given = evaluator.own_parameter(function, parameter.name, module) if parameter.annotation else UNKNOWN
+                if cls in evaluator.traced.taken_apart(given):
+                    return True
+    return False
 
 
 class _Uses:
