@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import msgspec
+from msgspec import structs
 
 from jaxlint.cst.changes import Proposal, Rename, Rewrite
 from jaxlint.cst.failing import proposing
@@ -15,6 +16,7 @@ from jaxlint.infer.evaluating.events import CodeRead, Replace, Update
 from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.libraries.functions import only_looks
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.bodies.sequences import is_read_later, sequences
 from jaxlint.rules.analyses.changes.carried_alone import carried_alone
 from jaxlint.rules.analyses.changes.optimizer_states import LostOptimizerState, lost_optimizer_states
 from jaxlint.rules.analyses.changes.part_kept import is_bound_in, keeps_only_part
@@ -34,15 +36,11 @@ from jaxlint.syntax.statements import (
     Assert,
     Assign,
     Body,
-    ClassDefinition,
     Do,
     For,
-    FunctionDefinition,
     Outer,
-    Raise,
     Return,
     Statement,
-    Try,
     While,
     blocks,
     bound_once,
@@ -167,9 +165,10 @@ class ReturnedOldState(BodyRule):
         yield from _of_tuples(reader, code, function.name)
         outer = {name for s in walk(code.body) if isinstance(s, Outer) for name in s.names}
         used = _used_names(code.body, reader, code, evaluator)
+        yield from _of_last_updates(reader, code, function.name, used)
         once = bound_once(code.body)
         turning = {id(s) for loop in walk(code.body) if isinstance(loop, (For, While)) for s in walk(loop.body)}
-        for statement, following, behind in _sequences(code.body, ()):
+        for statement, following, behind in sequences(code.body, ()):
             made = copies.get(id(statement))
             if made is None or made.name in outer or made.name.startswith("_"):
                 continue
@@ -282,14 +281,20 @@ class _Reader:
 
     def rebound(self, statement: Statement) -> _Made | None:
         """The update of a part of what is handed back as a whole, in the variable of that part."""
+        made = self.again(statement)
+        whole = None if made is None else self.wholes.get(made.name)
+        return None if made is None or whole is None else structs.replace(made, original=whole)
+
+    def again(self, statement: Statement) -> _Made | None:
+        """The update of what a variable holds that the variable itself is given."""
         match statement:
-            case Assign(targets=(Name(id=name) as target,), value=Call() as call) if name in self.wholes:
+            case Assign(targets=(Name(id=name) as target,), value=Call() as call):
                 update = self._updates.get(id(call))
                 if update is None or update.base is None or dotted(update.base) != name or not is_copy(update):
                     return None
                 receiver = plain(update.receiver)
                 if isinstance(receiver, Instance) and receiver.cls.is_pytree:
-                    return _Made(name, self.wholes[name], target.at, receiver.cls, call, update)
+                    return _Made(name, name, target.at, receiver.cls, call, update)
         return None
 
     def carried(self) -> Iterator[_Made]:
@@ -326,13 +331,25 @@ class _Reader:
 
 def _of_tuples(reader: _Reader, code: CodeRead, function: str) -> Iterator[Problem]:
     """The updates of a part of a tuple which nothing reads, where the tuple is returned as it was."""
-    for statement, following, _ in _sequences(code.body, ()) if reader.wholes else ():
+    for statement, following, _ in sequences(code.body, ()) if reader.wholes else ():
         made = reader.rebound(statement)
         if made is None or not any(s is statement for s in code.body) or made.name in names_read(following):
             continue
         if any(isinstance(s, Return) and any(_handed_back(s.value, made.original)) for s in following):
             what = f"is never used: `{function}` returns `{made.original}`, of which it was a part before"
             yield _problem_of(made, what, f"return a tuple with `{made.name}`", None)
+
+
+def _of_last_updates(reader: _Reader, code: CodeRead, function: str, used: set[str]) -> Iterator[Problem]:
+    """The last updates of variables that nothing reads any more, where another state of the class is returned."""
+    for index, statement in enumerate(code.body):
+        made, following = reader.again(statement), code.body[index + 1 :]
+        if made is None or made.name.startswith("_") or made.name not in used or made.name in names_read(following):
+            continue
+        older = reader.older(made, following)
+        if older not in (None, made.name) and not is_read_later(made.name, code.body):
+            what = f"is never used after this: `{function}` returns `{older}`"
+            yield _problem_of(made, what, f"return `{made.name}`, or update `{older}`", None)
 
 
 def _start(call: Call) -> Expr:
@@ -375,29 +392,6 @@ def _only_looks(statement: Statement, code: CodeRead, evaluator: Evaluator) -> b
         return isinstance(statement, Assert)
     name = evaluator.model.resolver.library_name(statement.value.func, code.place.module, code.scope)
     return only_looks(name)
-
-
-def _sequences(
-    body: Body, after: tuple[Statement, ...], behind: tuple[Statement, ...] = ()
-) -> Iterator[tuple[Statement, tuple[Statement, ...], tuple[Statement, ...]]]:
-    """The statements of a body, each with those that run after it in the blocks around it, and with what stands behind.
-
-    What stands behind a block that ends the function runs in its other turns: when a branch is not taken.
-    """
-    for index, statement in enumerate(body):
-        following = (*body[index + 1 :], *after)
-        yield statement, following, behind
-        if not isinstance(statement, (FunctionDefinition, ClassDefinition, Try)):
-            for block in blocks(statement):
-                if _ends(block):
-                    yield from _sequences(block, (), (*following, *behind))
-                else:
-                    yield from _sequences(block, following, behind)
-
-
-def _ends(block: Body) -> bool:
-    """Whether nothing behind a block runs after it: it hands something back, or raises."""
-    return bool(block) and isinstance(block[-1], (Raise, Return))
 
 
 def _handed_back(value: Expr | None, name: str) -> Iterator[Name]:
