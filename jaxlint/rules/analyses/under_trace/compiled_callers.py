@@ -128,10 +128,16 @@ def _calls(
 def _held(
     expr: Expr, caller: Function, home: Module, body: Body, evaluator: Evaluator, depth: int = 0
 ) -> Instance | None:
-    """The instance that a parameter holds, or a copy of it that is bound to its name, or what methods make of it."""
+    """The instance that a parameter holds, or a copy of it that is bound to its name, or what methods make of it.
+
+    Or one that such an instance holds.
+    """
     match expr:
         case Name(id=name) if all(has_variable(value, name) for value in _bound_to(name, body)):
             value = plain(evaluator.given_parameter(caller, name, home))
+        case Attribute(value=inner, attr=attr) if depth < _MAX_DEPTH:
+            holder = _held(inner, caller, home, body, evaluator, depth + 1)
+            value = UNKNOWN if holder is None else plain(evaluator.attribute_of(holder, attr))
         case Call(func=Attribute(value=inner, attr=attr)) if depth < _MAX_DEPTH:
             held = _held(inner, caller, home, body, evaluator, depth + 1)
             found = None if held is None else held.cls.method(attr)
@@ -324,15 +330,38 @@ def _hands_out(
         inner = (symbol.module, function.inner_scope)
         return _hands_out(lambda _: False, given, inside, fields, inner, evaluator, depth + 1)
 
+    holders: dict[str, str] = {}
     for statement in walk(body, nested=False):
         match statement:
             case Assign(targets=(Name(id=name),), value=value):
+                field = _field_with(value, is_it, holders)
                 if is_it(value):
                     names.add(name)
+                elif field is not None:
+                    holders[name] = field
+                else:
+                    holders.pop(name, None)
             case Return(value=value) if value is not None:
-                if any(map(is_it, _handed(value))):
+                if any(is_it(one) or _field_with(one, is_it, holders) is not None for one in _handed(value)):
                     return True
     return False
+
+
+def _field_with(expr: Expr, is_it: Callable[[Expr], bool], holders: Mapping[str, str]) -> str | None:
+    """The field of a copy with changes into which something is put; what its variable is given after that keeps it.
+
+    `holders` are variables with such copies.
+    """
+    if isinstance(expr, Name):
+        return holders.get(expr.id)
+    if not isinstance(expr, Call) or last_name(expr.func) not in COPYING_NAMES or expr.has_star:
+        return None
+    put = next((a.keyword for a in expr.args if a.keyword is not None and is_it(a.value)), None)
+    base = expr.positional[0] if expr.positional else expr.func.value if isinstance(expr.func, Attribute) else None
+    if put is not None or base is None:
+        return put
+    before = _field_with(base, is_it, holders)
+    return None if expr.keyword(before or "") is not None else before
 
 
 def _copied(call: Call, fields: Collection[str]) -> Expr | None:
