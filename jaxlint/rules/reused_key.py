@@ -31,6 +31,7 @@ from jaxlint.rules.analyses.instances.keys_drawn import (
     taken_from,
 )
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.sharing import copied_by
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, dotted, last_name, root, same
 from jaxlint.syntax.statements import Assign, FunctionDefinition, Statement, all_parts
@@ -236,7 +237,7 @@ def _kept(key: Expr, code: CodeRead) -> list[Replace]:
     own = [u for u in updates if isinstance(u.base, Name) and u.base.id == base]
     if any(u.call.has_star for u in updates) or len(own) != len(updates):
         return []
-    if not all(map(_is_seen_through, own)):
+    if not all(_is_seen_through(one) or _leaves(one, attr) for one in own):
         return []  # a method of the class, which may do more
     given = [(u, u.call.keyword(attr)) for u in updates if any(k.name == attr for k in u.keywords)]
     if any(value is None or not same(taken_from(value, u.call, code), key) for u, value in given):
@@ -289,6 +290,16 @@ def _is_seen_through(update: Replace) -> bool:
         own = cls.method(_APPLYING)
         return is_train_state(cls) and (own is None or is_stub(own[0].module))
     return update.function in (*REPLACE_FUNCTIONS, cls.framework.replace_method)
+
+
+def _leaves(update: Replace, attr: str) -> bool:
+    """Whether a method makes the update that does nothing but return a copy of its instance with the same key."""
+    method = None if update.by is None else update.by.declaration
+    if method is None or method.self_name is None or method.decorators or not method.return_values:
+        return False
+    copies = [v for v in method.return_values if isinstance(v, Call) and copied_by(v) == method.self_name]
+    is_all = method.only_returns and len(copies) == len(method.return_values)
+    return is_all and all(copy.keyword(attr) is None for copy in copies)
 
 
 def _is_instance(update: Update) -> bool:

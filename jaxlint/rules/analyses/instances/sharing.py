@@ -148,7 +148,7 @@ class _Way:
                 pairs = list(_pairs(statement))
                 same = {name for name, value in pairs if dotted(value) in held.same}
                 copies = {
-                    name: value for name, value in pairs if isinstance(value, Call) and _copied(value) in held.same
+                    name: value for name, value in pairs if isinstance(value, Call) and copied_by(value) in held.same
                 }
                 if self._path in same:
                     held = held.without({name for name, _ in pairs} - held.same)
@@ -197,7 +197,7 @@ def _attribute(value: Expr, same: frozenset[str]) -> str:
     return value.attr if isinstance(value, Attribute) and dotted(value.value) in same else ""
 
 
-def _copied(call: Call) -> str | None:
+def copied_by(call: Call) -> str | None:
     """What a call of `replace` makes a copy of."""
     if call.has_star or last_name(call.func) not in COPYING_NAMES:
         return None
