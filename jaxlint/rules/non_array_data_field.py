@@ -8,7 +8,6 @@ from jaxlint.cst.changes import Proposal
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.calls.transformed_classes import traced_by
-from jaxlint.infer.choosing.unregistered import refused_class
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Construct, Cross, Event, KeywordValue
 from jaxlint.infer.known.values import (
@@ -187,9 +186,12 @@ def _sureness(field: Field, what: str, cls: PytreeClass, evaluator: Evaluator) -
     None of 14 such findings in five sources was true (tools/ecosystem): annotations were wrong, or others cross.
     """
     from jaxlint.rules.analyses.instances.given_literals import is_given_container_of_objects, is_given_object
+    from jaxlint.rules.analyses.instances.hopes import is_made_by_default, unregistered_class
 
     if what.endswith(_ORDINARY):
-        is_seen = is_given_object(field, cls, evaluator)
+        held = unregistered_class(field, cls, evaluator)
+        by_default = held is not None and is_made_by_default(field, held, evaluator)
+        is_seen = by_default or is_given_object(field, cls, evaluator)
     elif what.startswith(CONTAINER):
         is_seen = is_given_container_of_objects(field, cls, evaluator)
     else:
@@ -426,13 +428,10 @@ def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None
 
 def _unregistered(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None:
     """What a leaf holds that is annotated with a class of the project which nobody registers."""
-    from jaxlint.rules.analyses.instances.hopes import is_made_in
+    from jaxlint.rules.analyses.instances.hopes import unregistered_class
 
-    assert field.annotation is not None
-    held = refused_class(evaluator.annotations.read(field.annotation, cls), evaluator.model)
-    if held is None or not is_made_in(held, held.module, *evaluator.model.importers(held.module)):
-        return None
-    return f"`{held.name}`, {_ORDINARY}"
+    held = unregistered_class(field, cls, evaluator)
+    return None if held is None else f"`{held.name}`, {_ORDINARY}"
 
 
 def _consequence(traced: TracedBy) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from jaxlint.infer.choosing.unregistered import refused_class
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.promises import made_by_defaults
+from jaxlint.infer.known.values import Instance, plain
 from jaxlint.project.modules import Module
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Field, PytreeClass
 
 #: What makes an instance without the name of its class.
 _MAKING = frozenset({"cls", "_make"})
@@ -14,3 +18,19 @@ def is_made_in(cls: PytreeClass, *modules: Module | None) -> bool:
     makers = {cls.symbol.declaration.name, *_MAKING}
     units = (unit for module in (*modules, cls.module) if module is not None for unit in module.outline.units)
     return not all(makers.isdisjoint(unit.calls) for unit in units)
+
+
+def unregistered_class(field: Field, cls: PytreeClass, evaluator: Evaluator) -> PytreeClass | None:
+    """The class that the annotation of a field names, if nobody registers it and something makes instances of it."""
+    if field.annotation is None:
+        return None
+    held = refused_class(evaluator.annotations.read(field.annotation, cls), evaluator.model)
+    if held is None or is_made_by_default(field, held, evaluator):
+        return held
+    return held if is_made_in(held, held.module, *evaluator.model.importers(held.module)) else None
+
+
+def is_made_by_default(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the default of a field is an instance of a class, or what its factory makes."""
+    made = (plain(evaluator.static(default)) for default in made_by_defaults(field))
+    return any(isinstance(value, Instance) and value.cls is cls for value in made)
