@@ -14,7 +14,7 @@ from jaxlint.infer.bodies.slots import ANY_ITEM, GIVING, Slot, changed_by, may_b
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, MutateField, Replace
-from jaxlint.infer.known.values import Array, Container, Value, plain
+from jaxlint.infer.known.values import Array, Container, UnknownValue, Value, plain
 from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
@@ -141,7 +141,7 @@ class AliasedContainer(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is changed in place in copies that the body makes."""
         yield from _by_another_name(code, evaluator)
-        changes = [e for e in code.events if isinstance(e, MutateField) and is_changed(plain(e.held), e.how)]
+        changes = [e for e in code.events if isinstance(e, MutateField) and _may_change(e)]
         taken = _taken(code)
         copies = _copies(code, evaluator) if changes or taken else {}
         if not copies:
@@ -154,12 +154,25 @@ class AliasedContainer(BodyRule):
             copied = None if slot is None else copies.get(slot.root)
             if slot is None or copied is None or slot.path[:1] != (event.field,) or event.field in copied.given:
                 continue
+            if not is_changed(plain(event.held), event.how) and not _is_by_name(slot):
+                continue
             if id(event.at) in undone:
                 continue
             by = _read_by(copied.original, slot.path[:2], event.at, code, evaluator)
             if by is not None:
                 problem = _problem(event.at, event.receiver.cls, event.field, slot.root, copied.original, by)
                 yield msgspec.structs.replace(problem, fix=_own(copied, event.field, event.held))
+
+
+def _may_change(event: MutateField) -> bool:
+    """Whether a field is certainly changed in place, or something is put into it of which nothing is known."""
+    held = plain(event.held)
+    return is_changed(held, event.how) or (event.how == "item" and isinstance(held, UnknownValue))
+
+
+def _is_by_name(slot: Slot) -> bool:
+    """Whether the item of a field has a text for a key: whatever takes it is a mapping, and is changed in place."""
+    return len(slot.path) > 1 and slot.path[1].startswith(("['", '["'))
 
 
 def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
