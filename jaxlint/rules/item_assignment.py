@@ -8,12 +8,12 @@ from jaxlint.cst.failing import advising
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignItem, Event, Place
-from jaxlint.infer.known.values import Array, Instance, Value, options, plain, without_none
+from jaxlint.infer.known.values import Array, Container, Instance, Value, options, plain, without_none
 from jaxlint.libraries.packages import OTHER_COMPILERS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.missing_members import misses_attribute
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.analyses.bodies.updated_at import is_updated_by_at
 from jaxlint.rules.analyses.fields.numpy_fields import is_called_with_numpy, is_made_with_numpy
@@ -37,7 +37,7 @@ from jaxlint.syntax.expressions import (
     root,
     same,
 )
-from jaxlint.syntax.statements import For, all_parts, parts, walk
+from jaxlint.syntax.statements import For, all_parts, bound_once, looked_up, parts, walk
 
 #: Methods of mappings.
 _OF_MAPPINGS = frozenset({"get", "items", "keys", "pop", "setdefault", "update", "values"})
@@ -308,7 +308,7 @@ def _update_of_array(event: AssignItem, evaluator: Evaluator) -> str:
     name = dotted(event.target)
     made = f"jnp.delete({name or 'x'}, ...)" if event.how == "delete" else f"{name or 'x'}.at[...].set(...)"
     if name is None:
-        return f"put `{made}` in its place"
+        return _update_of_item(event, evaluator) or f"put `{made}` in its place"
     if event.owner is None:
         return rebinding_help(name, made, event.at, event.place, evaluator)
     if not event.owner.cls.is_pytree or event.owner.cls.frozen is False or event.mutable_copy:
@@ -318,6 +318,32 @@ def _update_of_array(event: AssignItem, evaluator: Evaluator) -> str:
         return anew
     update = update_text(event.owner.cls, owner, attr).removesuffix("...)") + f"{made})"
     return rebinding_help(owner, update, event.at, event.place, evaluator)
+
+
+def _update_of_item(event: AssignItem, evaluator: Evaluator) -> str:
+    """How to set an item of an item of an array, of a list or of a dict in a variable; empty for anything else."""
+    target = event.target
+    name = dotted(target.value) if isinstance(target, Subscript) else None
+    if not isinstance(target, Subscript) or name is None or "." in name or event.how == "delete":
+        return ""
+    function, module = event.place.function, event.place.module
+    body = () if function is None else evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
+    whole = looked_up(target.value, bound_once(body))
+    held = plain(evaluator.static(Placed(whole, module, event.place.scope)))
+    index, inner = _spelled(target.index), _spelled(event.index)
+    if isinstance(held, Array) and held.library == "jax":
+        is_number = isinstance(target.index, Constant) and target.index.kind == "int"
+        made = f"{name}.at[{index}].set({name}[{index}].at[{inner}].set(...))"
+        made = f"{name}.at[{index}, {inner}].set(...)" if is_number else made
+        return rebinding_help(name, made, event.at, event.place, evaluator)
+    if isinstance(held, Container) and held.kind in ("list", "dict"):
+        return f"use `{name}[{index}] = {name}[{index}].at[{inner}].set(...)`"
+    return ""
+
+
+def _spelled(index: Expr) -> str:
+    """An index as it is written, if it is a name or a constant."""
+    return repr(index.value) if isinstance(index, Constant) else dotted(index) or "..."
 
 
 @advising
