@@ -9,10 +9,11 @@ from jaxlint.cst import libcst as cst
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import names, own, returned
 from jaxlint.finding import Confidence, Severity
+from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Replace, Update
 from jaxlint.infer.known.values import Instance, plain
-from jaxlint.libraries.updates import REPLACE_FUNCTIONS
+from jaxlint.libraries.updates import COPYING_NAMES, REPLACE_FUNCTIONS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
@@ -34,10 +35,12 @@ from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.sharing import copied_by
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, dotted, last_name, root, same
-from jaxlint.syntax.statements import Assign, FunctionDefinition, Statement, all_parts
+from jaxlint.syntax.statements import Assign, FunctionDefinition, Statement, all_parts, assigned_names
 
 #: Methods that run a flax module, which draws with each key that it is given.
 _RUNNING = frozenset({"apply_fn", "apply"})
+#: Functions of `jax.random` that are called most, by their last names.
+_DRAWING = frozenset("split normal uniform bernoulli categorical randint choice permutation gumbel".split())
 #: The updating method of `TrainState`.
 _APPLYING = "apply_gradients"
 
@@ -124,6 +127,14 @@ class ReusedKey(NodeRule):
 
     everywhere = True
 
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """What calls functions of its module that draw and that make copies, itself doing neither."""
+        called = candidate.unit.calls
+        if called.isdisjoint(candidate.calling(COPYING_NAMES)):
+            return False
+        return not called.isdisjoint(_DRAWING | candidate.calling(_DRAWING))
+
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the keys that a function draws with twice, and at those that it does not renew."""
         function = code.function
@@ -156,7 +167,9 @@ class ReusedKey(NodeRule):
             used += [(key, helped.function) for key in helped.keys] if helped is not None else []
             for key, helper in used:
                 held = _key_of(key, instances)
-                own = (_kept(key, code) or _put_back(key, held, code)) if held is not None else []
+                own = (_kept(key, code, evaluator) or _put_back(key, held, code)) if held is not None else []
+                if helper is not None and any(update.call is call for update in own):
+                    continue  # the function that draws makes the copy as well, and is told of itself
                 if held is not None and own and _comes_back(own, dotted(root(key)), function):
                     if comes_round(own, dotted(root(key)), code, evaluator) or not (
                         _is_given_elsewhere(key, helper, code, evaluator)
@@ -229,7 +242,7 @@ def _key_of(expr: Expr, instances: LocalInstances) -> PytreeClass | None:
     return None
 
 
-def _kept(key: Expr, code: CodeRead) -> list[Replace]:
+def _kept(key: Expr, code: CodeRead, evaluator: Evaluator) -> list[Replace]:
     """The updates of the state that holds a key, if they are all that happens to it and none gives it another key."""
     assert isinstance(key, Attribute)
     updates = _updates(code)
@@ -237,7 +250,7 @@ def _kept(key: Expr, code: CodeRead) -> list[Replace]:
     own = [u for u in updates if isinstance(u.base, Name) and u.base.id == base]
     if any(u.call.has_star for u in updates) or len(own) != len(updates):
         return []
-    if not all(_is_seen_through(one) or _leaves(one, attr) for one in own):
+    if not all(_is_seen_through(one) or _leaves(one, attr, evaluator) for one in own):
         return []  # a method of the class, which may do more
     given = [(u, u.call.keyword(attr)) for u in updates if any(k.name == attr for k in u.keywords)]
     if any(value is None or not same(taken_from(value, u.call, code), key) for u, value in given):
@@ -292,14 +305,21 @@ def _is_seen_through(update: Replace) -> bool:
     return update.function in (*REPLACE_FUNCTIONS, cls.framework.replace_method)
 
 
-def _leaves(update: Replace, attr: str) -> bool:
-    """Whether a method makes the update that does nothing but return a copy of its instance with the same key."""
-    method = None if update.by is None else update.by.declaration
-    if method is None or method.self_name is None or method.decorators or not method.return_values:
+def _leaves(update: Replace, attr: str, evaluator: Evaluator) -> bool:
+    """Whether a function makes the update that does no more than return a copy of what it gets, with the same key."""
+    function = None if update.by is None else update.by.declaration
+    if function is None or function.decorators or not function.return_values or not function.only_returns:
         return False
-    copies = [v for v in method.return_values if isinstance(v, Call) and copied_by(v) == method.self_name]
-    is_all = method.only_returns and len(copies) == len(method.return_values)
-    return is_all and all(copy.keyword(attr) is None for copy in copies)
+    name = function.self_name
+    if name is None:
+        given = update.call.given_to(function.positional)
+        names = [one for one, value in given.items() if update.base is not None and same(value, update.base)]
+        name = names[0] if len(names) == 1 else None
+    copies = [v for v in function.return_values if isinstance(v, Call) and copied_by(v) == name]
+    if update.by is None or name is None or len(copies) < len(function.return_values):
+        return False
+    is_bound = name in assigned_names(evaluator.calls.body_of(update.by) or ())
+    return not is_bound and all(copy.keyword(attr) is None for copy in copies)
 
 
 def _is_instance(update: Update) -> bool:

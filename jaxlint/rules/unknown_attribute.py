@@ -147,7 +147,8 @@ class UnknownAttribute(NodeRule):
             name = options[0].cls.name
             if part.attr in seen.get(name, ()) or not any(part is one for one in code.contents.expected_to_work):
                 continue
-            if not all(one.exact or _is_made(one.cls, code, evaluator) for one in options):
+            made = (one.exact or _is_made(one.cls, code, evaluator) for one in options)
+            if not (any(made) if asked.concerns(part.value) else all(made)):
                 continue  # an annotation may stand for another class that has the attribute
             if not _is_written(part, function):
                 seen.setdefault(name, {})[part.attr] = part, options

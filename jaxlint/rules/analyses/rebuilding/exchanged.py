@@ -53,12 +53,18 @@ def takes_children_last(names: Sequence[str]) -> bool:
 
 
 def is_made_of_children_first(first: Routine, second: Routine, makers: set[str]) -> bool:
-    """Whether a function makes an instance as if jax passed the children first, by the names of its parameters.
+    """Whether a function makes an instance as if jax passed the children first.
 
-    What fits the order of jax all the same is misnamed only.
+    The names of its parameters say so, or there is nothing in the aux data that it might take the children from. What
+    fits the order of jax all the same is misnamed only.
     """
     given = flattened(first)
-    if given is None or not takes_children_first(second.parameters):
+    if given is None or len(second.parameters) != 2:
+        return False
+    names = second.parameters
+    by_one_name = given.aux_count is None and names[0] not in _AUX and names[1] in _AUX
+    holds_nothing = given.aux == frozenset() and not takes_children_last(names)
+    if not (takes_children_first(names) or by_one_name or holds_nothing):
         return False
     turned = replace(second, parameters=second.parameters[::-1])
     return _uses_all(rebuilt(turned, makers, given), given) and not _uses_all(rebuilt(second, makers, given), given)
