@@ -12,14 +12,15 @@ TREES = frozenset(
         " WeightNorm"
     ).split()
 )
-#: The classes whose instances are data: these, and variables, which hold one array as a rule.
-DATA = TREES | frozenset(
+#: The classes of variables, which hold one array as a rule; their instances, and these, are data.
+VARIABLES = frozenset(
     f"flax.nnx.{name}"
     for name in (
         "BatchStat Cache Intermediate LoRAParam OptArray OptState OptVariable Param Perturbation RngCount RngKey"
         " RngState Variable"
     ).split()
 )
+DATA = TREES | VARIABLES
 #: Packages of which no public module holds data by a name of its own: what `nnx.relu`, `jnp.pi` or `jnp.float32` names
 #: in an attribute is static.
 NO_DATA = frozenset({"flax", "jax", "numpy", "optax"})

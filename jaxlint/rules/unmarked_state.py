@@ -39,6 +39,7 @@ from jaxlint.syntax.statements import Assign, Do, all_parts, walk
 
 if TYPE_CHECKING:
     from jaxlint.rules.analyses.fields.nnx_data import Inside
+    from jaxlint.rules.analyses.fields.variables_replaced import Replaced
 
 _SEQUENCES = frozenset({"builtins.list", "builtins.tuple"})
 #: Methods that take something out of a container.
@@ -51,7 +52,8 @@ class UnmarkedState(ClassRule):
     ## What it does
 
     Finds lists, tuples and dicts that an nnx module keeps as they are: those of modules, variables or arrays that it
-    assigns to an attribute, and those that a method puts modules or variables into later.
+    assigns to an attribute, and those that a method puts modules or variables into later; and arrays that a method
+    assigns in the place of a variable: `self.count = self.count + 1`.
 
     ## Why is this bad?
 
@@ -63,7 +65,8 @@ class UnmarkedState(ClassRule):
     `ValueError: Found data on value of type '<class 'list'>' assigned to static attribute 'layers' of Pytree type
     '<class 'Net'>'. Static attributes should not contain data values.` For what is put into the list later:
     `ValueError: Found unexpected data on value of type <class 'list'> in static attribute 'layers'`. Before flax 0.12.1
-    there is no error.
+    there is no error. There is none either where an array takes the place of a variable: `nnx.state(net, nnx.Param)` is
+    empty, and training changes nothing.
 
     ## Example
 
@@ -87,7 +90,7 @@ class UnmarkedState(ClassRule):
 
     ## Frameworks
 
-    flax.nnx from flax 0.12.1 on. Array attributes of treex modules without a kind are not looked at.
+    flax.nnx, containers from flax 0.12.1 on. Array attributes of treex modules without a kind are not looked at.
 
     ## Fix safety
 
@@ -97,7 +100,8 @@ class UnmarkedState(ClassRule):
     ## When not to use it
 
     If the project must still run with flax 0.11, where `nnx.List` does not exist. Attributes that the class body
-    annotates, and classes with `pytree=False`, are not reported.
+    annotates, and classes with `pytree=False`, are not reported, nor is an array that is assigned from outside of the
+    class, or that is not computed from what the variable holds.
 
     ## References
 
@@ -113,11 +117,14 @@ class UnmarkedState(ClassRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what the methods of an nnx class assign to attributes."""
-        if cls.framework is not NNX or not cls.bases_known or not evaluator.model.target.holds(REFUSES_CONTAINERS):
+        if cls.framework is not NNX or not cls.bases_known:
             return
         from jaxlint.infer.calls.nnx_values import is_pytree
 
         if not is_pytree(cls) or cls.method("__setattr__") is not None:
+            return
+        yield from _replaced(cls, evaluator)
+        if not evaluator.model.target.holds(REFUSES_CONTAINERS):
             return
         held = [one for method in own_methods(cls) for one in _containers(method, cls, evaluator)]
         held += _inherited(cls, evaluator)
@@ -125,6 +132,31 @@ class UnmarkedState(ClassRule):
             containers = [one for one in held if one.attr == attr]
             if _is_always_plain(attr, containers, cls):
                 yield from _of_attribute(attr, containers, cls, evaluator)
+
+
+def _replaced(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+    """The variables in whose place a method puts an array."""
+    from jaxlint.rules.analyses.fields.variables_replaced import replaced_variables
+
+    for one in replaced_variables(cls, evaluator):
+        way_out = f"write `{one.path}[...] = ...`"
+        yield Problem(
+            at=one.at,
+            message=(
+                f"`{one.attr}` of `{cls.name}` is an `nnx.{one.kind}`, and is given a bare array in its place: it is no"
+                f" variable any more, which `nnx.state`, `nnx.split` and optimizers find by its type; {way_out}"
+            ),
+            reason="computing with a variable gives an array, and an assignment replaces the variable by it",
+            help=way_out,
+            fix=_put_into(one),
+            subject=f"{cls.symbol.full_name}.{one.attr}",
+        )
+
+
+@proposing
+def _put_into(one: Replaced) -> Proposal | None:
+    """The fix: the variable is given the array."""
+    return Proposal(f"Put it into `{one.path}`", Applicability.UNSAFE, (Rewrite(one.at, f"{one.path}[...]"),))
 
 
 class _Container(NamedTuple):
