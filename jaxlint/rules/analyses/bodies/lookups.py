@@ -12,6 +12,7 @@ from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import taken_by_method
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
@@ -78,7 +79,7 @@ def is_asked_first(call: Call, name: str, place: Place, evaluator: Evaluator) ->
 def _tests_above(call: Call, body: Body) -> tuple[Expr, ...] | None:
     """The tests that hold where a call stands, or `None` if it does not stand below the body."""
     for statement in body:
-        if any(isinstance(part, Call) and part.at == call.at for part in own_parts(statement)):
+        if any(isinstance(part, Call) and place_of(part.at) == place_of(call.at) for part in own_parts(statement)):
             return ()
         tested = dict(enumerate(test for test, _ in statement.branches)) if isinstance(statement, If) else {}
         for number, block in enumerate(blocks(statement)):
