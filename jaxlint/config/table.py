@@ -87,7 +87,8 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
             "What a walk through a directory leaves out, in addition to what `.gitignore` files name and to"
             " directories that hold no sources of one's own (`.venv`, `build`, `node_modules`, …) or templates"
             " (`{{ name }}`): patterns as in a `.gitignore`, relative to the directory of the configuration. `!build`"
-            " takes `build` in. A path that is named on the command line is always checked.",
+            " takes `build` in. A path that is named on the command line is always checked, though not by"
+            " flake8, whose own `exclude` leaves out what is named, too.",
             must=_STRINGS,
             example='exclude = ["third_party/", "*_pb2.py"]',
             default=[],

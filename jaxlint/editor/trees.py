@@ -90,7 +90,8 @@ class Group:
         self._large = texts.too_large([*files, *others])
         project = make_project(files, settings, ChainMap(texts.open, self._large), asked)
         project.store = None if cache is None else FactsStore(open_packs(cache.places()))
-        neighbours = [m.path for m in package_neighbours(files, project)] if names_files(asked) else []
+        found = package_neighbours(files, project, settings.exclude) if names_files(asked) else []
+        neighbours = [module.path for module in found]
         self._neighbours = list(dict.fromkeys([*neighbours, *sorted(others)]))
         self._project: Project = project
         self._checker: Checker | None = None

@@ -98,7 +98,7 @@ class _Group:
         self._project = make_project(files, settings, asked=[target.path for target in targets])
         self._modules = [self._project.add_file(path) for path in files]
         self._named = {os.path.abspath(t.path): t for t in targets if not os.path.isdir(t.path)}
-        neighbours = package_neighbours(files, self._project) if self._named else []
+        neighbours = package_neighbours(files, self._project, settings.exclude) if self._named else []
         self._neighbours = [
             module.path
             for module in neighbours

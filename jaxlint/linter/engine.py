@@ -20,7 +20,7 @@ from jaxlint.linter.result import Result, add_found, ordered
 from jaxlint.linter.runs import Run, findings_of
 from jaxlint.linter.storage import Storage
 from jaxlint.project.environment import in_use, site_packages
-from jaxlint.project.files import discover
+from jaxlint.project.files import Patterns, discover, is_excluded
 from jaxlint.project.modules import Module, Project
 from jaxlint.syntax.source import Source, Unreadable
 
@@ -91,8 +91,11 @@ def names_files(paths: Sequence[str]) -> bool:
     return not all(map(os.path.isdir, paths))
 
 
-def package_neighbours(files: Sequence[str], project: Project) -> list[Module]:
-    """The other modules of the packages that single files were asked for from: they may hold subclasses."""
+def package_neighbours(files: Sequence[str], project: Project, excluded: Sequence[Patterns]) -> list[Module]:
+    """The other modules of the packages that single files were asked for from: they may hold subclasses.
+
+    What is `excluded` is none of them, as a walk through the package would not come to it.
+    """
     folders = set()
     for path in files:
         folder, root = os.path.dirname(path), project.package_root(path)
@@ -101,8 +104,9 @@ def package_neighbours(files: Sequence[str], project: Project) -> list[Module]:
     asked = set(files)
     found: list[str] = []
     for folder in sorted(folders):
-        names = discover([folder]) if os.path.exists(os.path.join(folder, "__init__.py")) else _python_files(folder)
-        found += [name for name in names if name not in asked]
+        is_package = os.path.exists(os.path.join(folder, "__init__.py"))
+        names = discover([folder], lambda _: excluded) if is_package else _python_files(folder)
+        found += [name for name in names if name not in asked and not is_excluded(name, excluded)]
     return [project.add_file(path) for path in _closest(found, files)]
 
 
@@ -180,7 +184,7 @@ def check_paths(
                 others = set(files).difference(own) if len(groups) > 1 else ()
                 project = make_project(own, group, asked=paths)
                 project.store = storage.store_for(own)
-                neighbours = package_neighbours(own, project) if names_files(paths) else []
+                neighbours = package_neighbours(own, project, group.exclude) if names_files(paths) else []
                 neighbours += [project.add_file(path) for path in sorted(others)]
                 neighbours = list({module.path: module for module in neighbours}.values())
                 modules = [project.add_file(path) for path in own]
@@ -400,7 +404,7 @@ def check_content(raw: bytes, path: str, settings: Settings | Configuration | No
     else:
         lines = source.lines
         module = checker.project.add_source(source)
-        checker.build_index([module], neighbours=package_neighbours([path], checker.project))
+        checker.build_index([module], neighbours=package_neighbours([path], checker.project, own.exclude))
         found = checker.check(module)
     result = Result([], 1, [])
     add_found(result, found, own, [path], checker.errors, lambda _: lines)

@@ -16,6 +16,7 @@ from jaxlint.config.configuration import Configuration
 from jaxlint.finding import Finding
 from jaxlint.linter.engine import check_content, check_paths
 from jaxlint.linter.result import Result
+from jaxlint.project.files import is_excluded
 from jaxlint.rules import all_rules
 from jaxlint.rules.unreadable_file import UnreadableFile
 
@@ -28,7 +29,8 @@ class Findings:
 
     All files are checked together, when the first one is asked for: before flake8 starts its workers where those
     are forked, and in the process that needs them otherwise; the cache on disk keeps other processes from
-    doing it again. Text that is in none of the files (standard input) is checked on its own.
+    doing it again. Text that is in none of the files (standard input) is checked on its own. What the configuration
+    excludes is left out even where it is named, as flake8's own `exclude` does.
     """
 
     def __init__(self, options: argparse.Namespace, files: Callable[[], list[str]]) -> None:
@@ -64,6 +66,8 @@ class Findings:
             self._check_all()
         found = (self._found or {}).get(path)
         if found is None:
+            if is_excluded(path, self._configuration.excludes(os.path.dirname(path))):
+                return []
             result = check_content("".join(lines).encode("utf-8", "surrogateescape"), path, self._configuration)
             found = self._reported(result)
         if not any(finding.suppressed for finding in found) or self._options.disable_noqa:
@@ -78,7 +82,8 @@ class Findings:
         if not files:
             return
         forked = multiprocessing.parent_process() is None
-        result = check_paths(files, self._configuration, jobs=self._jobs if forked else 1, cache=self._cache)
+        jobs = self._jobs if forked else 1
+        result = check_paths(files, self._configuration, jobs=jobs, cache=self._cache, force_exclude=True)
         for finding in self._reported(result):
             self._found.setdefault(finding.path, []).append(finding)
 

@@ -222,6 +222,19 @@ def test_configuration(project: Path) -> None:
     assert places(sorted(done.stdout.splitlines())) == high
 
 
+def test_what_the_configuration_excludes_is_left_out(project: Path) -> None:
+    """Also where it is named, as what flake8's own `exclude` names; and it tells nothing of other files."""
+    before = places(flake8(project))
+    (project / "pyproject.toml").write_text('[tool.jaxlint]\nexclude = ["step.py", "latin.py"]\n')
+    after = places(flake8(project))
+    assert after == jaxlint(project)
+    assert {name for name, *_ in before} - {name for name, *_ in after} >= {"pkg/step.py", "pkg/latin.py"}
+    assert flake8(project, "pkg/step.py", "pkg/latin.py") == []
+    text = (project / "pkg" / "step.py").read_text()
+    assert flake8(project, "--stdin-display-name", "pkg/step.py", "-", text=text) == []
+    assert places(flake8(project, "pkg/state.py")) == [place for place in after if place[0] == "pkg/state.py"]
+
+
 @pytest.mark.parametrize("text", ["[tool.jaxlint]\nselct = []\n", "[tool.jaxlint\n"])
 def test_bad_configuration(project: Path, text: str) -> None:
     (project / "pyproject.toml").write_text(text)

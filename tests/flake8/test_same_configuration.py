@@ -19,6 +19,7 @@ RULES = (
     *("JAX4", "JAX1", "JAX", "updates", "ALL"),
 )
 PATTERNS = ("pkg/", "pkg/step.py", "*.py", "!pkg/step.py", "tests/")
+EXCLUDED = ("pkg/", "step.py", "/pkg/step.py", "tests/", "*.pyi")
 COMMENTS = ("assigned", "noqa", "noqa: JAX401", "noqa: JAX109", "noqa: frozen-assignment", "jaxlint: ignore[JAX401]")
 
 
@@ -35,6 +36,9 @@ def configurations(number: int) -> Iterator[tuple[str, str]]:
             lines.append(f'min-confidence = "{chance.choice(["low", "medium", "high"])}"')
         if chance.random() < 0.3:
             lines.append("preview = true")
+        for key in ("exclude", "extend-exclude"):
+            if chance.random() < 0.2:
+                lines.append(f'{key} = ["{chance.choice(EXCLUDED)}"]')
         if chance.random() < 0.4:
             ignored = str(chance.sample(RULES, 2)).replace("'", '"')
             lines.append(f'[tool.jaxlint.per-file-ignores]\n"{chance.choice(PATTERNS)}" = {ignored}')
