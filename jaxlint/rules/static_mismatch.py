@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Set
 
 from jaxlint.finding import Confidence
@@ -16,7 +17,7 @@ from jaxlint.rules.analyses.instances.made_instances import Made, MadeInstances,
 from jaxlint.rules.analyses.under_trace.branch_updates import differing_update
 from jaxlint.rules.analyses.under_trace.carried import RUNNING, changes
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.symbols.outline import Function
+from jaxlint.symbols.outline import Function, Unit
 from jaxlint.syntax.expressions import (
     Argument,
     Call,
@@ -139,8 +140,9 @@ class StaticMismatch(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Code that calls a function by its name which maps the items of what it is given together."""
-        return _calls_mapping(candidate.unit.calls, candidate.module, candidate.given.model.resolver)
+        """Code that maps what the functions make that a loop calls, or calls what maps the items that it is given."""
+        called, module = candidate.unit.calls, candidate.module
+        return _calls_mapping(called, module, candidate.given.model.resolver) or _calls_in_turn(candidate.unit, module)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body makes, and at what it brings together."""
@@ -214,6 +216,15 @@ def _along_axes(code: CodeRead, instances: MadeInstances) -> Iterator[Problem]:
             field = None if made is None or other is None else difference(made, other)
             if made is not None and field is not None:
                 yield _problem(tree.at, made.cls, field, name, "ValueError (`in_axes` must be a tree prefix)")
+
+
+def _calls_in_turn(unit: Unit, module: Module) -> bool:
+    """Whether a text maps trees together, and calls the variable of a loop: it stands for one function after another."""
+    if _LAST_NAMES.isdisjoint(unit.calls):
+        return False
+    text = "\n".join(module.source.lines[unit.first - 1 : unit.last])
+    local = unit.calls - module.outline.module_scope.bindings.keys()
+    return any(re.search(rf"\bfor\s[^\n]*\b{re.escape(name)}\b[^\n]*\sin\s", text) for name in local)
 
 
 def _calls_mapping(called: Set[str], module: Module, resolver: Resolver) -> bool:

@@ -285,6 +285,9 @@ class MadeInstances:
             return None if loop.conditions else self.of(loop.iterable, depth)
         if isinstance(item, Name) and item.id in self._variables:
             item = self._variables[item.id]
+        if isinstance(item, Call) and isinstance(item.func, Name) and item.func.id in target_names(loop.target):
+            makers = () if isinstance(loop, Clause) and loop.conditions else self._each(item.func.id, loop)
+            return _differing([self.of(msgspec.structs.replace(item, func=maker), depth + 1) for maker in makers])
         symbol = self.symbol(item.func) if isinstance(item, Call) else None
         made = self._returned_by(symbol) if isinstance(symbol, FunctionSymbol) else self.of(item, depth)
         if made is None:
@@ -297,6 +300,18 @@ class MadeInstances:
             varying = {name for name, held in given.items() if _varies(held, varying)}
         name = next((n for n, v in made.statics.items() if _varies(v, varying)), "")
         return msgspec.structs.replace(made, varying=name) if name else made
+
+    def _each(self, name: str, loop: Clause | For) -> Sequence[Expr]:
+        """What a variable of a loop stands for in each turn, where that is written out in this module."""
+        match loop.target, loop.iterable:
+            case Name(), iterable:
+                return self.listed(iterable)
+            case Display(items=items), Call(func=Name(id="zip"), args=args) if len(items) == len(args):
+                columns = (a.value for i, a in zip(items, args, strict=True) if isinstance(i, Name) and i.id == name)
+                return [maker for column in columns for maker in self.listed(column)]
+            case Display(items=(_, Name(id=last))), Call(func=Name(id="enumerate"), args=(argument,)) if last == name:
+                return self.listed(argument.value)
+        return ()
 
     def _varying(self, target: Expr, iterable: Expr) -> set[str]:
         """The variables of a loop that differ between its turns: all but those that are seen to be alike in each."""
