@@ -10,15 +10,17 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import Instance, Value
+from jaxlint.infer.known.values import Array, Instance, Scalar, Value, plain
 from jaxlint.pytrees.frameworks import CHEX
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
-from jaxlint.syntax.expressions import Call, Comprehension, Display, Expr, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, DictDisplay, Display, Expr, Name, last_name
 from jaxlint.syntax.statements import Assign, For
 
 _UNPACKED = "unpacking it gives the names of the fields"
+#: What the class has of a mapping, and a field of the name hides.
+_OF_MAPPINGS = frozenset({"keys", "values", "items", "get"})
 _COMPARING = frozenset({"assert_array_equal", "assert_allclose", "assert_equal", "assert_almost_equal", "array_equal"})
 
 
@@ -26,7 +28,8 @@ class ChexMapping(BodyRule):
     """
     ## What it does
 
-    Finds chex dataclasses that are unpacked, or compared by numpy, as if they were tuples of their fields.
+    Finds chex dataclasses that are unpacked, or compared by numpy, as if they were tuples of their fields, and calls of
+    methods of a mapping (`keys`, `items`, also by `dict(x)` and `**x`) where a field has the name.
 
     ## Why is this bad?
 
@@ -36,7 +39,8 @@ class ChexMapping(BodyRule):
     ## What you will see
 
     `a, b = state` gives two strings: `TypeError: unsupported operand type(s)` where they are used. A test with
-    `np.testing.assert_array_equal(a, b)` passes whatever the states hold.
+    `np.testing.assert_array_equal(a, b)` passes whatever the states hold. `dict(memory)` with a field `keys`:
+    `TypeError: 'jaxlib._jax.ArrayImpl' object is not callable`.
 
     ## Example
 
@@ -101,7 +105,7 @@ class ChexMapping(BodyRule):
         return candidate.given.gets(candidate.unit, candidate.module, _may_be_mapping)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what a body unpacks and compares."""
+        """Look at what a body unpacks and compares, and at methods of the mapping that fields hide."""
         if any("chex" in name for _, name in code.place.module.outline.imported_modules) or _given(code):
             mappings = _Mappings(code, evaluator)
             yield from mappings.unpacked_by_statements()
@@ -109,6 +113,7 @@ class ChexMapping(BodyRule):
             for call in code.calls:
                 yield from mappings.unpacked_by(call)
                 yield from mappings.compared_by(call)
+            yield from mappings.hidden()
 
 
 class _Mappings:
@@ -158,6 +163,39 @@ class _Mappings:
             what = f"`{name}` compares the names of the fields only"
             yield _problem(compared.at, found, what, "`chex.assert_trees_all_equal`")
 
+    def hidden(self) -> Iterator[Problem]:
+        """`dict(state)` and `f(**state)`, which ask for `keys()`, and `state.items()`, where a field has the name."""
+        parts = self._code.contents.expected_to_work
+        for part in parts:
+            match part:
+                case Call(func=Attribute(value=held, attr=method)) if method in _OF_MAPPINGS:
+                    yield from self._hidden_in(held, method, f"`.{method}()`", part.at)
+                case Call(func=Name(id="dict" as made), args=(argument,)) if argument.keyword is None:
+                    yield from self._hidden_in(argument.value, "keys", f"`{made}` calls it and", part.at)
+                case Call(args=args):
+                    for one in (one for one in args if one.star == "**"):
+                        yield from self._hidden_in(one.value, "keys", "`**` calls it and", one.at)
+                case DictDisplay(keys=keys, values=values):
+                    for value in (value for key, value in zip(keys, values, strict=True) if key is None):
+                        yield from self._hidden_in(value, "keys", "`**` calls it and", value.at)
+
+    def _hidden_in(self, held: Expr, method: str, what: str, at: object) -> Iterator[Problem]:
+        """The problem of a method of a mapping that is called, where the field of that name holds no function."""
+        found = self._mapping(self._instances.instance(held))
+        field = None if found is None else found.cls.field(method)
+        if found is None or field is None or not _holds_array(field, found.cls, self._evaluator):
+            return
+        name = found.cls.name
+        yield Problem(
+            at=at,
+            message=(
+                f"field `{method}` of `{name}` hides the method `{method}` of the mapping that it is: {what} fails"
+                " (TypeError); rename the field"
+            ),
+            reason="an instance has the value of the field under the name of the method",
+            help=f"give the field `{method}` of `{name}` another name",
+        )
+
     def _unpacked_from(self, iterable: Expr, target: Display) -> Iterator[Problem]:
         element = self._instances.element(iterable) if len(target.items) > 1 else None
         found = self._mapping(element)
@@ -179,6 +217,11 @@ def _given(code: CodeRead) -> bool:
 
 def _may_be_mapping(cls: PytreeClass) -> bool:
     return bool(cls.framework.mapping_option)
+
+
+def _holds_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a field certainly holds an array, which cannot be called."""
+    return isinstance(plain(evaluator.promises.field(field, cls)), (Array, Scalar))
 
 
 def _is_iterated_as_mapping(cls: PytreeClass) -> bool:
