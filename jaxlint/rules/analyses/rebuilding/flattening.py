@@ -55,6 +55,8 @@ class Flattened(msgspec.Struct, frozen=True):
     aux_keys: frozenset[str] | None = None
     #: Where the class itself lists the children by their names.
     listed_at: Span | None = None
+    #: Whether the items of the one attribute are the children, `tuple(self.layers)`, however many these are.
+    is_spread: bool = False
 
 
 class Rebuilt(msgspec.Struct, frozen=True):
@@ -119,6 +121,9 @@ def flattened(routine: Routine, cls: PytreeClass | None = None) -> Flattened | N
     listed = None if cls is None or routine.with_keys else names_listed(children, own, cls)
     if listed is not None:
         return Flattened(listed[0], _attributes(aux, bound, own), listed_at=listed[1])
+    spread = None if routine.with_keys else _attribute(_listed(children), bound, own)
+    if spread is not None and _listed(children) is not children:
+        return Flattened((spread,), _attributes(aux, bound, own), is_spread=True)
     if not isinstance(children, Display) or children.kind == "set":
         return None
     items = [_without_key(item, bound) if routine.with_keys else item for item in children.items]
@@ -246,6 +251,8 @@ class _Rebuilding:
             of = dotted(value)
             if of not in (self._children, self._aux) or any(not isinstance(t, (Name, Attribute)) for t in target.items):
                 return False
+            if of == self._children and self._flattened.is_spread:
+                return False
             if of == self._children:
                 self._taken = target
             parts = range(len(target.items))
@@ -280,11 +287,13 @@ class _Rebuilding:
 
     def _position(self, expr: Expr) -> int | None:
         """The position of the child that an expression is; -1 for aux data, None for what is not understood."""
-        match expr:
+        match _listed(expr):
+            case Name(id=name) if name == self._children and self._flattened.is_spread:
+                return 0
             case Name(id=name):
                 return -1 if name == self._aux else self._positions.get(name)
             case Subscript(value=Name(id=name), index=Constant(value=int(index))) if name == self._children:
-                return index if index >= 0 else None
+                return index if index >= 0 and not self._flattened.is_spread else None
             case Subscript(value=Name(id=name)) if name == self._aux:
                 return -1
         return None
@@ -299,6 +308,8 @@ class _Rebuilding:
         index = 0
         for argument in expr.args:
             if argument.star == "*" and dotted(argument.value) == self._children:
+                if self._flattened.is_spread:
+                    return None
                 count = len(self._flattened.children)
                 targets.update({position: str(index + position) for position in range(count)})
                 index += count
@@ -326,8 +337,16 @@ class _Rebuilding:
         return None if count is None else frozenset(str(index + i) for i in range(count))
 
 
+def _listed(expr: Expr) -> Expr:
+    """What `tuple(...)` or `list(...)` is given: the same items."""
+    match expr:
+        case Call(func=Name(id="tuple" | "list"), args=(Argument(value=value, star="", keyword=None),)):
+            return value
+    return expr
+
+
 def _attribute(expr: Expr, bound: Mapping[str, Expr], own: str | None) -> str | None:
-    expr = looked_up(expr, bound)
+    expr = looked_up(_listed(looked_up(expr, bound)), bound)
     return expr.attr if isinstance(expr, Attribute) and dotted(expr.value) == own else None
 
 
