@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -160,7 +160,7 @@ class FilteredScalar(BodyRule):
         for moved in moved_at_each_turn(code, evaluator, sets=True):
             if moved.cls.framework is EQUINOX and _is_filtered(moved):
                 yield from _scalar(moved.copy.at, moved.cls, moved.field, evaluator, module, _MOVED)
-        called = list(_methods_called(code))
+        called = list(_methods_called(code, evaluator))
         for at, cls, name, how in _counted_in_copies(code, called, evaluator):
             if _is_compiled_code(code, EQUINOX.id) and not _stays_inside(at, name, code, evaluator):
                 yield from _scalar(at, cls, name, evaluator, module, how)
@@ -233,13 +233,32 @@ def _counted_by(
         if not is_simple and any(isinstance(inner, Return) for inner in walk((statement,), nested=False)):
             return
         for part in own_parts(statement) if is_simple else ():
-            match part:
-                case Call(func=Attribute(value=Name(id=name), attr=attr)) if name == method.declaration.self_name:
-                    held = _part(cls, attr, evaluator)
-                    found = None if held is None else held.method("__call__")
-                    if held is not None and found is not None and not found[1].decorators:
-                        inner = FunctionSymbol(found[0].module, found[1])
-                        yield from _counted_by(held, inner, evaluator, depth + 1)
+            start, path = _path(part.func) if isinstance(part, Call) else ("", ())
+            called = _method_at(path, cls, evaluator) if path and start == method.declaration.self_name else None
+            if called is not None and called[0] is not cls:
+                yield from _counted_by(*called, evaluator, depth + 1)
+
+
+def _path(func: Expr) -> tuple[str, tuple[str, ...]]:
+    """The variable of which an attribute of an attribute is called, and the way to that; nothing if it is none."""
+    start, *path = (dotted(func) or "").split(".")
+    return start, tuple(path)
+
+
+def _method_at(
+    path: Sequence[str], cls: PytreeClass, evaluator: Evaluator
+) -> tuple[PytreeClass, FunctionSymbol] | None:
+    """The method that is called by a path through the parts of an nnx object, and whose it is."""
+    *parts, last = path or ("__call__",)
+    for attr in parts:
+        held = _part(cls, attr, evaluator)
+        if held is None:
+            return None
+        cls = held
+    called = None if cls.method(last) is not None else _part(cls, last, evaluator)
+    cls, last = (cls, last) if called is None else (called, "__call__")
+    found = cls.method(last)
+    return None if found is None or found[1].decorators else (cls, FunctionSymbol(found[0].module, found[1]))
 
 
 def _part(cls: PytreeClass, attr: str, evaluator: Evaluator) -> PytreeClass | None:
@@ -269,22 +288,19 @@ def _may_count_arrays(code: CodeRead, evaluator: Evaluator) -> bool:
     return any(may_count_arrays(one, code.place.module, code.place.owner, evaluator) for one in compiled)
 
 
-def _methods_called(code: CodeRead) -> Iterator[_MethodCall]:
-    """The methods of its parameters that a function calls, each once: `model(x)`, `optimizer.update(grads)`."""
-    seen: set[tuple[str, str]] = set()
+def _methods_called(code: CodeRead, evaluator: Evaluator) -> Iterator[_MethodCall]:
+    """The methods of its parameters that a function calls, each once: `model(x)`, `model.norm.update(x)`."""
+    seen: set[tuple[str, tuple[str, ...]]] = set()
     given = {name: value for name, value in code.parameters.items() if isinstance(plain(value), Instance)}
     for call in code.calls if given else ():
-        expr, method = call.func, "__call__"
-        if isinstance(expr, Attribute):
-            method = expr.attr
-            expr = expr.value
-        if not isinstance(expr, Name) or expr.id not in given or (expr.id, method) in seen:
+        name, path = _path(call.func)
+        if name not in given or (name, path) in seen:
             continue
-        seen.add((expr.id, method))
-        held = plain(given[expr.id])
-        found = held.cls.method(method) if isinstance(held, Instance) else None
-        if isinstance(held, Instance) and found is not None and not found[1].decorators:
-            yield call, held.cls, FunctionSymbol(found[0].module, found[1])
+        seen.add((name, path))
+        held = plain(given[name])
+        found = _method_at(path, held.cls, evaluator) if isinstance(held, Instance) else None
+        if found is not None:
+            yield call, *found
 
 
 def _is_filtered(cross: Cross | Moved, prefix: str = "equinox.") -> bool:

@@ -12,7 +12,7 @@ from jaxlint.infer.known.values import Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.fields.stepped import MOVING
-from jaxlint.syntax.expressions import Attribute, Binary, Call, dotted, is_number
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Expr, Name, Subscript, dotted, is_number
 from jaxlint.syntax.statements import Assign, Augment, Body, Do, For, Return, Statement, While, own_parts, walk
 
 
@@ -69,11 +69,21 @@ def moved_by(symbol: FunctionSymbol, evaluator: Evaluator) -> Iterator[str]:
             yield target.attr
 
 
+def _is_extent(expr: Expr) -> bool:
+    """Whether an expression is how long an array or a list is, which is known while tracing."""
+    match expr:
+        case Subscript(value=Attribute(attr="shape"), index=Constant(kind="int")):
+            return True
+        case Call(func=Name(id="len"), args=(_,)):
+            return True
+    return False
+
+
 def moved(statement: Statement) -> Attribute | None:
     """The attribute that a statement gives another number: `x.n += 1`, `x.n = x.n * 0.9`."""
     match statement:
         case Augment(target=Attribute() as target, op=op, value=value):
-            return target if op in MOVING and is_number(value) else None
+            return target if op in MOVING and (is_number(value) or _is_extent(value)) else None
         case Assign(targets=(Attribute() as target,), value=Binary(op=op, left=left, right=right)):
             return target if op in MOVING and is_number(right) and dotted(left) == dotted(target) else None
     return None
