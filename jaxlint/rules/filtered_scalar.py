@@ -32,7 +32,7 @@ from jaxlint.rules.analyses.under_trace.run_compiled import is_run_compiled
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, dotted
+from jaxlint.syntax.expressions import Binary, Call, Expr, dotted
 from jaxlint.syntax.statements import Assign, Do, Return, bound_once, looked_up, own_parts, walk
 
 _NUMBERS = frozenset({"int", "float"})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence
 from jaxlint.infer.bodies.slots import ANY_ITEM, Slot, changed_by, origin, slot_of
 from jaxlint.infer.bodies.usage import Changed
+from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import UNKNOWN, Container, UnknownValue, as_instance, element_of, plain
@@ -18,7 +20,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.followed import Followed
 from jaxlint.rules.analyses.changes.keys_of_dicts import is_key_of_dict
-from jaxlint.rules.analyses.changes.leaked import leaked
+from jaxlint.rules.analyses.changes.leaked import is_container_bound, leaked
 from jaxlint.rules.analyses.changes.missed_by_callers import is_missed
 from jaxlint.rules.analyses.changes.mutations import CONTAINERS, Mutation, mutations
 from jaxlint.rules.analyses.changes.purposes import is_cache
@@ -58,7 +60,7 @@ class LostMutation(BodyRule):
     they do not return.
 
     A function inside of them may be the one that does so. Also found are arrays that a compiled function, or the update
-    of an optimizer, puts into a dict or list around it, which is read afterwards.
+    of an optimizer, puts into a dict or list around it, itself or by a helper, which is read afterwards.
 
     ## Why is this bad?
 
@@ -145,6 +147,14 @@ class LostMutation(BodyRule):
     about_values = True
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Functions that give a container of their module to a function, which may fill it."""
+        scope, lines = candidate.module.outline.module_scope, candidate.module.source.lines
+        held = [n for n, bound in scope.bindings.items() if len(bound) == 1 and is_container_bound(bound[0])]
+        text = "\n".join(lines[candidate.unit.first - 1 : candidate.unit.last]) if held else ""
+        return any(re.search(rf"\w\((?:[^()\n]*,\s*)?{re.escape(name)}\s*,", text) for name in held)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a transformed function changes."""

@@ -219,7 +219,7 @@ def _along_axes(code: CodeRead, instances: MadeInstances) -> Iterator[Problem]:
 
 
 def _calls_in_turn(unit: Unit, module: Module) -> bool:
-    """Whether a text maps trees together, and calls the variable of a loop: it stands for one function after another."""
+    """Whether a text maps trees together, and calls the variable of a loop, which stands for several functions."""
     if _LAST_NAMES.isdisjoint(unit.calls):
         return False
     text = "\n".join(module.source.lines[unit.first - 1 : unit.last])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from jaxlint.infer.bodies.contents import contents_of
-from jaxlint.infer.bodies.slots import changed_by
+from jaxlint.infer.bodies.slots import changed_by, is_bound
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import UNKNOWN, as_instance
 from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import Kind
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
+from jaxlint.pytrees.framework import Role
 from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -27,7 +29,20 @@ from jaxlint.syntax.expressions import (
     Unary,
     last_name,
 )
-from jaxlint.syntax.statements import Assign, Augment, Body, Do, If, Statement, all_parts, bound_names, parts, walk
+from jaxlint.syntax.statements import (
+    Assign,
+    Augment,
+    Body,
+    Do,
+    For,
+    If,
+    Statement,
+    all_parts,
+    bound_names,
+    parts,
+    target_names,
+    walk,
+)
 
 #: Transformations within which all that is computed of the arguments are tracers.
 _TRACING = frozenset({Kind.JIT, Kind.MAP, Kind.LOOP})
@@ -67,6 +82,9 @@ def leaked(
         return
     traced = _Traced(set(names), code, evaluator)
     for statement in code.statements:
+        for at, name in _kept_by_helper(statement, function, traced, code, evaluator):
+            if _is_read_behind(name, function, code, evaluator):
+                yield at, name, why
         for at, slot in changed_by(statement):
             name = slot.root
             if len(slot.path) != 1 or not slot.path[0].startswith("["):
@@ -118,6 +136,8 @@ class _Traced:
                 return self.is_traced(operand)
             case Subscript(value=value):
                 return self.is_traced(value)
+            case Attribute(value=Name(id=name), attr=attr) if name in self._names:
+                return self._is_leaf(name, attr)
             case Display(items=items) | DictDisplay(values=items):
                 return any(map(self.is_traced, items))
             case Call(func=Attribute(value=value, attr=attr)) if attr in _ARRAY_METHODS and self.is_traced(value):
@@ -125,6 +145,12 @@ class _Traced:
             case Call(func=func):
                 return self._is_of_jax(func) and any(self.is_traced(a.value) for a in expr.args)
         return False
+
+    def _is_leaf(self, name: str, attr: str) -> bool:
+        """Whether an attribute of a parameter is a leaf of the instance that it certainly is."""
+        held = as_instance(self._code.parameters.get(name, UNKNOWN))
+        field = held.cls.field(attr) if held is not None and held.cls.is_pytree else None
+        return field is not None and field.role is Role.LEAF
 
     def _is_of_jax(self, func: Expr) -> bool:
         """Whether a function of jax or optax is called, or one that jax transforms."""
@@ -140,6 +166,52 @@ def _stored(statement: Statement) -> Iterator[Expr]:
             yield value
         case Do(value=Call(func=Attribute(attr=attr)) as call) if attr not in _EMPTYING:
             yield from call.positional[-1:]
+
+
+def _kept_by_helper(
+    statement: Statement, function: Function, traced: _Traced, code: CodeRead, evaluator: Evaluator
+) -> Iterator[tuple[object, str]]:
+    """The containers around a function that it gives to a helper, with tracers, which the helper puts there."""
+    if not isinstance(statement, Do) or not isinstance(statement.value, Call) or statement.value.has_star:
+        return
+    call = statement.value
+    around = {a.value.id for a in call.args if isinstance(a.value, Name) and not function.takes(a.value.id)}
+    around -= code.contents.bound
+    symbol = evaluator.model.resolver.resolve(call.func, code.place.module, code.scope) if around else None
+    if not isinstance(symbol, FunctionSymbol) or symbol.declaration.decorators or symbol.declaration.is_async:
+        return
+    body = evaluator.calls.body_of(symbol) or ()
+    positional = symbol.declaration.positional
+    rest = next((p.name for p in symbol.declaration.parameters if p.kind == "**"), None)
+    given = call.given_to(positional)
+    holding = {name: value.id for name, value in given.items() if isinstance(value, Name) and value.id in around}
+    tracers = {name if name in positional else rest or name for name, value in given.items() if traced.is_traced(value)}
+    for name in _filled(body, {name for name in holding if not is_bound(name, body)}, tracers):
+        if not _is_asked_or_emptied(name, body):
+            yield call.at, holding[name]
+
+
+def _filled(body: Body, containers: Collection[str], tracers: set[str]) -> Iterator[str]:
+    """The parameters, containers, in which a body certainly puts some others, or what they hold, as they are."""
+    for statement in walk(body, nested=False):
+        match statement:
+            case For(target=target, iterable=iterable) if any(
+                isinstance(p, Name) and p.id in tracers for p in parts(iterable)
+            ):
+                tracers = tracers | set(target_names(target))
+            case Assign(targets=(Subscript(value=Name(id=name)),), value=Name(id=stored)):
+                if name in containers and stored in tracers:
+                    yield name
+            case Do(value=Call(func=Attribute(value=held, attr="append" | "update"), args=(argument,))):
+                match held:
+                    case (
+                        Call(func=Attribute(value=Name() as owner, attr="setdefault"))
+                        | Subscript(value=Name() as owner)
+                    ):
+                        held = owner
+                if isinstance(held, Name) and held.id in containers and isinstance(argument.value, Name):
+                    if argument.value.id in tracers:
+                        yield held.id
 
 
 def _is_asked_or_emptied(name: str, body: Body) -> bool:
@@ -186,10 +258,36 @@ def _is_read_behind(name: str, function: Function, code: CodeRead, evaluator: Ev
     for statement in walk(home, nested=False):
         targets = statement.targets if isinstance(statement, Assign) else ()
         harmless.update(id(t.value if isinstance(t, Subscript) else t) for t in targets)
-    return any(
+    if any(
         isinstance(part, Name) and part.id == name and id(part) not in harmless and place_of(part.at).row > last
         for part in contents_of(home).expected_to_work  # who shows the error expects it
-    )
+    ):
+        return True
+    is_of_module = bool(home) and home == evaluator.calls.top_level(code.place.module)
+    return is_of_module and _is_read_in_others(name, function, code, evaluator)
+
+
+def _is_read_in_others(name: str, function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether another function, or a module that imports this one, takes out what a container of the module holds."""
+    module, resolver = code.place.module, evaluator.model.resolver
+    is_read = False
+    for home in (module, *evaluator.model.importers(module)):
+        for other in home.outline.functions.values():
+            if other is function or name not in home.source.text or other.takes(name):
+                continue
+            harmless: set[int] = set()
+            for part in all_parts(evaluator.calls.body_of(FunctionSymbol(home, other)) or (), nested=False):
+                match part:
+                    case Call(func=Name(id=of), args=args) if of in _COUNTING:
+                        harmless.update(id(argument.value) for argument in args)
+                    case Attribute(value=held, attr=attr) if attr in _EMPTYING and last_name(held) == name:
+                        return False
+                    case Attribute(value=held, attr="append" | "extend" | "update" | "setdefault"):
+                        harmless.add(id(held))
+                    case Name() | Attribute() if last_name(part) == name and id(part) not in harmless:
+                        found = resolver.resolve(part, home, other.inner_scope)
+                        is_read = is_read or (isinstance(found, ValueSymbol) and found.module is module)
+    return is_read
 
 
 def _home(name: str, code: CodeRead, evaluator: Evaluator) -> Body:
@@ -206,8 +304,13 @@ def _home(name: str, code: CodeRead, evaluator: Evaluator) -> Body:
             values = [s.value for s in binding if isinstance(s, Assign)]
             return body if len(values) == 1 and _is_container(values[0]) else ()
     bindings = module.outline.module_scope.bindings.get(name, ())
-    held = bindings[0].value if len(bindings) == 1 and isinstance(bindings[0], Assignment) else None
-    return evaluator.calls.top_level(module) if held is not None and _is_container(held) else ()
+    is_held = len(bindings) == 1 and is_container_bound(bindings[0])
+    return evaluator.calls.top_level(module) if is_held else ()
+
+
+def is_container_bound(binding: object) -> bool:
+    """Whether a variable of a module is given a dict or list."""
+    return isinstance(binding, Assignment) and binding.value is not None and _is_container(binding.value)
 
 
 def _is_container(expr: Expr) -> bool:
