@@ -216,11 +216,14 @@ def updated(container: Container, call: Call, values: Values) -> Value:
 
 
 def _extreme(call: Call, values: Values) -> Value:
-    """The instance that `max` or `min` chooses, or a float; which integer it chooses is not followed."""
+    """The instance that `max` or `min` chooses, or a number; which of the integers that change is not followed."""
     compared = [value for arg, value in zip(call.args, values, strict=True) if arg.keyword is None]
     numbers = [plain(value) for value in compared]
     if len(compared) > 1 and not call.has_star and all(isinstance(v, Scalar) and v.kind in _REAL for v in numbers):
-        return Scalar("float", any(map(is_swept, numbers))) if Scalar("float") in map(settled, numbers) else UNKNOWN
+        is_moving = any(map(is_swept, numbers))
+        if Scalar("float") in map(settled, numbers):
+            return Scalar("float", is_moving)
+        return UNKNOWN if is_moving else Scalar("int")
     chosen = element_of(compared[0]) if len(compared) == 1 else joined(compared)
     if call.has_star or as_instance(chosen) is None:
         return UNKNOWN

@@ -319,10 +319,30 @@ class Copies:
         told = {parameter: value_at(given, code, self.evaluator) for parameter, given in made.given.items()}
         numbers = {parameter: value for parameter, value in told.items() if isinstance(plain(value), Scalar)}
         if any(map(is_swept, numbers.values())) and not binds(made.body, {made.base, *numbers}):
-            for field, value in self.given(made.returned[0], made.base, made.module, made.scope):
+            given = self.given(made.returned[0], made.base, made.module, made.scope)
+            for field, value in (*given, *self._given_anew(made.returned[0], made)):
                 computed = Placed(looked_up(value, made.bound), made.module, made.scope)
                 if is_swept(plain(self.evaluator.static(computed, numbers))):
                     yield field
+
+    def _given_anew(self, copy: Call, made: _Copying) -> Iterator[tuple[str, Expr]]:
+        """The fields that a new instance is given, which `tree_at` fills with what the instance before holds."""
+        resolver = self.evaluator.model.resolver
+        if resolver.library_name(copy.func, made.module, made.scope) != TREE_AT or len(copy.positional) < 3:
+            return
+        variable = copy.positional[1]
+        new = looked_up(variable, made.bound)
+        symbol = resolver.follow(resolver.resolve(new.func, made.module, made.scope)) if isinstance(new, Call) else None
+        parameters = self.cls.constructor()
+        if not isinstance(new, Call) or symbol is None or parameters is None or new.has_star:
+            return
+        if self.evaluator.model.class_of_symbol(symbol) is self.cls:
+            kept = {name for name, _ in selected(copy, dotted(variable) or "")}
+            given = new.given_to(names_by_position(parameters))
+            if self.cls.has_own_construction:
+                stored = self.evaluator.calls.stored_parameters(self.cls)
+                given = {stored[name]: value for name, value in given.items() if name in stored}
+            yield from ((name, value) for name, value in given.items() if name not in kept)
 
     def _made_by(self, copy: Call, name: str, code: CodeRead) -> _Copying | None:
         """The method or function that does nothing but return a copy of the instance in a variable."""
