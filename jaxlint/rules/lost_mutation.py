@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from jaxlint.cst.changes import Proposal
@@ -20,7 +19,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.followed import Followed
 from jaxlint.rules.analyses.changes.keys_of_dicts import is_key_of_dict
-from jaxlint.rules.analyses.changes.leaked import is_container_bound, leaked
+from jaxlint.rules.analyses.changes.leaked import giving_containers, leaked
 from jaxlint.rules.analyses.changes.missed_by_callers import is_missed
 from jaxlint.rules.analyses.changes.mutations import CONTAINERS, Mutation, mutations
 from jaxlint.rules.analyses.changes.purposes import is_cache
@@ -151,10 +150,11 @@ class LostMutation(BodyRule):
     @staticmethod
     def wants(candidate: Candidate) -> bool:
         """Functions that give a container of their module to a function, which may fill it."""
-        scope, lines = candidate.module.outline.module_scope, candidate.module.source.lines
-        held = [n for n, bound in scope.bindings.items() if len(bound) == 1 and is_container_bound(bound[0])]
-        text = "\n".join(lines[candidate.unit.first - 1 : candidate.unit.last]) if held else ""
-        return any(re.search(rf"\w\((?:[^()\n]*,\s*)?{re.escape(name)}\s*,", text) for name in held)
+        module, unit = candidate.module, candidate.unit
+        giving = giving_containers(module.source)
+        if giving is None:
+            return False
+        return giving.search("\n".join(module.source.lines[unit.first - 1 : unit.last])) is not None
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a transformed function changes."""

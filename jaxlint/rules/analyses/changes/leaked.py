@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 
 from jaxlint.infer.bodies.contents import contents_of
 from jaxlint.infer.bodies.slots import changed_by, is_bound
@@ -29,6 +31,7 @@ from jaxlint.syntax.expressions import (
     Unary,
     last_name,
 )
+from jaxlint.syntax.source import Source
 from jaxlint.syntax.statements import (
     Assign,
     Augment,
@@ -304,11 +307,24 @@ def _home(name: str, code: CodeRead, evaluator: Evaluator) -> Body:
             values = [s.value for s in binding if isinstance(s, Assign)]
             return body if len(values) == 1 and _is_container(values[0]) else ()
     bindings = module.outline.module_scope.bindings.get(name, ())
-    is_held = len(bindings) == 1 and is_container_bound(bindings[0])
+    is_held = len(bindings) == 1 and _is_container_bound(bindings[0])
     return evaluator.calls.top_level(module) if is_held else ()
 
 
-def is_container_bound(binding: object) -> bool:
+#: Variables of a module that are given dicts or lists, as they are written.
+_HELD = re.compile(
+    r"^(\w+)(?: *: *[^=\n]+)? *= *(?:[\[{]|(?:\w+\.)?(?:dict|list|defaultdict|OrderedDict|deque)\()", re.MULTILINE
+)
+
+
+@lru_cache(maxsize=8)
+def giving_containers(source: Source) -> re.Pattern[str] | None:
+    """Finds calls that are given a dict or list of a module beside something else; None if it has none."""
+    names = "|".join(sorted(set(_HELD.findall(source.text))))
+    return re.compile(rf"\w\((?:[^()\n]*,\s*)?(?:{names})\s*,") if names else None
+
+
+def _is_container_bound(binding: object) -> bool:
     """Whether a variable of a module is given a dict or list."""
     return isinstance(binding, Assignment) and binding.value is not None and _is_container(binding.value)
 
