@@ -36,8 +36,8 @@ class FrozenAssignment(EventRule):
     """
     ## What it does
 
-    Finds assignments to attributes of frozen instances: `state.x = …`, `+=`, `del`, `setattr` with a literal
-    name, and attributes as targets of tuple assignments, `for` and `with`.
+    Finds assignments to attributes of frozen instances: `state.x = …`, `+=`, `del`, `setattr`, and
+    attributes as targets of tuple assignments, `for` and `with`.
 
     ## Why is this bad?
 
@@ -94,7 +94,8 @@ class FrozenAssignment(EventRule):
     `sky.wind = gust` becomes `sky = sky.replace(wind=gust)`, in the spelling of the framework, where `sky` is a
     variable of the function that is used later, or was made by it, or a parameter that is returned. That is safe: the
     line could only raise. Assignments in a row to the same instance make one copy, where no value depends on what is
-    assigned before it. Where a function changes a parameter (or `self`) and returns nothing, it returns the copy
+    assigned before it; so do the targets of one tuple. What a variable names is given by `**{name: gust}`, where all
+    fields may be. Where a function changes a parameter (or `self`) and returns nothing, it returns the copy
     from then on, and callers in the file put that into the variable that they passed. That is unsafe. So is the fix of
     a parameter without annotation, as callers that are not seen may pass something else. What was taken out of a list
     or dict, or off an attribute, is put back there: `states[0] = sky`, in a loop over `enumerate(states)`, too. There
