@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import msgspec
+from mypy.nodes import Import, ImportAll, ImportBase, ImportFrom, MypyFile
 
 from jaxlint.libraries.packages import DISTRIBUTION_OF
 from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
@@ -69,6 +70,19 @@ class Reader:
             return NOTHING
         registers = any(word in text for word in _REGISTERING)
         return Declared(frozenset(decorated), inheriting, registers, "__init_subclass__" in text)
+
+
+def imports_framework(tree: MypyFile) -> bool:
+    """Whether a module that mypy has parsed names one of the frameworks, or of their modules, in an import."""
+    return any(word in name for statement in tree.imports for name in _imported(statement) for word in _FRAMEWORKS)
+
+
+def _imported(statement: ImportBase) -> list[str]:
+    if isinstance(statement, Import):
+        return [name for name, _ in statement.ids]
+    if isinstance(statement, ImportFrom):
+        return [statement.id, *(name for name, _ in statement.names)]
+    return [statement.id] if isinstance(statement, ImportAll) else []
 
 
 def _is_decorated(text: str, indent: str, start: int) -> bool:

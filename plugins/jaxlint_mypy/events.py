@@ -327,12 +327,15 @@ class EventFeeder:
 
     def call_unseen(self, checker: TypeChecker, call: CallExpr, receiver: Instance) -> None:
         """`x.replace(...)` where mypy cannot tell whether there is such a method."""
+        value = self.front.value(receiver, declared=False)
+        if as_instance(value) is None:
+            return
         functions, statements = self.code(checker)
         translated = to_call(call)
         if statements.asks_for(dotted(translated.func) or ""):
             return
         notes, _ = self.notes(checker, functions, statements.around(call.line))
-        notes.call_method(translated, self.front.value(receiver, declared=False))
+        notes.call_method(translated, value)
         self._report(checker, self.front.missing_methods(notes.events or ()), self.front.module(checker.tree))
 
     # -- construction -------------------------------------------------------------------------

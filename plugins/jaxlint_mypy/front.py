@@ -38,7 +38,7 @@ from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Source, Unreadable
 from jaxlint_mypy.bodies import BodiesOnDemand
-from jaxlint_mypy.declared import NOTHING, Declared, Reader
+from jaxlint_mypy.declared import NOTHING, Declared, Reader, imports_framework
 from jaxlint_mypy.focused import FocusedModel, FocusedTraced, VisibleProject, is_known_package
 from jaxlint_mypy.glimpses import GlimpsedModule, shortened
 from jaxlint_mypy.internals import class_within, depend, has_unseen_base, is_daemon, text_around, text_of
@@ -342,9 +342,12 @@ class FrontEnd:
         tree = self._modules.get(name)
         if tree is None or not tree.path or is_known_package(name):
             return NOTHING
+        is_installed = "site-packages" in tree.path
+        if is_installed and tree.defs and not imports_framework(tree):  # without reading the file again
+            return NOTHING
         text = text_around(tree)
         self._deleting[tree.path] = _may_delete(text)
-        return self._declarations.read(text, "site-packages" in tree.path)
+        return self._declarations.read(text, is_installed)
 
     def may_delete(self, tree: MypyFile) -> bool:
         """Whether a file may hold a `del` statement: mypy does not say whether an attribute is read or deleted."""
