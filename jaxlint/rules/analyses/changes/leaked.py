@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
 
 from jaxlint.infer.bodies.contents import contents_of
 from jaxlint.infer.bodies.slots import changed_by, is_bound
@@ -317,11 +316,14 @@ _HELD = re.compile(
 )
 
 
-@lru_cache(maxsize=8)
 def giving_containers(source: Source) -> re.Pattern[str] | None:
     """Finds calls that are given a dict or list of a module beside something else; None if it has none."""
-    names = "|".join(sorted(set(_HELD.findall(source.text))))
-    return re.compile(rf"\w\((?:[^()\n]*,\s*)?(?:{names})\s*,") if names else None
+    if giving_containers not in source.shared:
+        names = "|".join(sorted(set(_HELD.findall(source.text))))
+        given = re.compile(rf"\w\((?:[^()\n]*,\s*)?(?:{names})\s*,") if names else None
+        source.shared[giving_containers] = given
+    found: re.Pattern[str] | None = source.shared[giving_containers]
+    return found
 
 
 def _is_container_bound(binding: object) -> bool:
