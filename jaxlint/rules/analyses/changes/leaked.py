@@ -13,6 +13,7 @@ from jaxlint.infer.known.values import UNKNOWN, as_instance
 from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import Kind
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
@@ -22,6 +23,8 @@ from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
     Call,
+    Compare,
+    Comprehension,
     DictDisplay,
     Display,
     Expr,
@@ -32,17 +35,18 @@ from jaxlint.syntax.expressions import (
 )
 from jaxlint.syntax.source import Source
 from jaxlint.syntax.statements import (
+    Annotate,
     Assign,
     Augment,
     Body,
     Do,
     For,
+    FunctionDefinition,
     If,
     Statement,
     all_parts,
     bound_names,
     parts,
-    target_names,
     walk,
 )
 
@@ -63,6 +67,10 @@ _CONTAINERS = frozenset({"dict", "list", "defaultdict", "OrderedDict", "deque"})
 _EMPTYING = frozenset({"clear", "pop", "popitem", "popleft", "remove"})
 #: What looks at a container and not at what it holds.
 _COUNTING = frozenset({"len", "print", "bool", "id", "type"})
+#: What makes a dict, besides displays.
+_DICTS = frozenset({"dict", "defaultdict", "OrderedDict"})
+#: What a dict gives its keys.
+_OF_KEYS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "iter", "enumerate", "min", "max"})
 
 
 def leaked(
@@ -187,7 +195,12 @@ def _kept_by_helper(
     rest = next((p.name for p in symbol.declaration.parameters if p.kind == "**"), None)
     given = call.given_to(positional)
     holding = {name: value.id for name, value in given.items() if isinstance(value, Name) and value.id in around}
-    tracers = {name if name in positional else rest or name for name, value in given.items() if traced.is_traced(value)}
+    tracers = {
+        name if rest is None or symbol.declaration.takes(name) else rest
+        for name, value in given.items()
+        if traced.is_traced(value)
+    }
+    tracers = {name for name in tracers if not is_bound(name, body) and not _is_tested(name, body)}
     for name in _filled(body, {name for name in holding if not is_bound(name, body)}, tracers):
         if not _is_asked_or_emptied(name, body):
             yield call.at, holding[name]
@@ -197,10 +210,10 @@ def _filled(body: Body, containers: Collection[str], tracers: set[str]) -> Itera
     """The parameters, containers, in which a body certainly puts some others, or what they hold, as they are."""
     for statement in walk(body, nested=False):
         match statement:
-            case For(target=target, iterable=iterable) if any(
-                isinstance(p, Name) and p.id in tracers for p in parts(iterable)
-            ):
-                tracers = tracers | set(target_names(target))
+            case For(target=target, iterable=iterable):
+                item = _held_in_turn(target, iterable, tracers)
+                if item and [n for one in walk(body) for n in bound_names(one)].count(item) == 1:
+                    tracers = tracers if _is_tested(item, body) else tracers | {item}
             case Assign(targets=(Subscript(value=Name(id=name)),), value=Name(id=stored)):
                 if name in containers and stored in tracers:
                     yield name
@@ -216,13 +229,30 @@ def _filled(body: Body, containers: Collection[str], tracers: set[str]) -> Itera
                         yield held.id
 
 
+def _held_in_turn(target: Expr, iterable: Expr, tracers: Collection[str]) -> str:
+    """The variable of a loop that holds a tracer, an item of a dict of some; the others hold keys and numbers."""
+    match target, iterable:
+        case Display(items=(_, Name(id=held))), Call(func=Attribute(value=Name(id=name), attr="items")):
+            return held if name in tracers else ""
+        case Name(id=held), Call(func=Attribute(value=Name(id=name), attr="values")):
+            return held if name in tracers else ""
+    return ""
+
+
+def _is_tested(name: str, body: Body) -> bool:
+    """Whether a function decides by what a variable holds."""
+    return any(
+        isinstance(part, Name) and part.id == name
+        for statement in walk(body)
+        if isinstance(statement, If)
+        for test, _ in statement.branches
+        for part in parts(test)
+    )
+
+
 def _is_asked_or_emptied(name: str, body: Body) -> bool:
     """Whether a function asks what is in a container before it puts something there, or takes things out again."""
-    for statement in walk(body):
-        for test in (test for test, _ in statement.branches) if isinstance(statement, If) else ():
-            if any(isinstance(part, Name) and part.id == name for part in parts(test)):
-                return True
-    return any(
+    return _is_tested(name, body) or any(
         isinstance(p, Attribute) and p.attr in _EMPTYING and isinstance(p.value, Name) and p.value.id == name
         for p in all_parts(body)
     )
@@ -248,15 +278,9 @@ def _is_read_behind(name: str, function: Function, code: CodeRead, evaluator: Ev
     """Whether the body in which a container is made uses what is in there, behind the function."""
     home = _home(name, code, evaluator)
     last = function.body_rows[1]
-    harmless = set[int]()
-    for part in all_parts(home, nested=False):
-        match part:
-            case Call(func=Name(id=of), args=args) if of in _COUNTING:
-                harmless.update(id(argument.value) for argument in args)
-            case Call(func=Attribute(value=Name() as held, attr=attr)) if attr in _EMPTYING:
-                return False
-            case Call(func=Attribute(value=Name() as held, attr="append" | "update" | "extend")):
-                harmless.add(id(held))
+    harmless = _harmless(home, is_dict=_is_dict(name, home))
+    if _is_emptied(name, home):
+        return False
     for statement in walk(home, nested=False):
         targets = statement.targets if isinstance(statement, Assign) else ()
         harmless.update(id(t.value if isinstance(t, Subscript) else t) for t in targets)
@@ -266,30 +290,84 @@ def _is_read_behind(name: str, function: Function, code: CodeRead, evaluator: Ev
     ):
         return True
     is_of_module = bool(home) and home == evaluator.calls.top_level(code.place.module)
-    return is_of_module and _is_read_in_others(name, function, code, evaluator)
+    return is_of_module and _is_read_in_others(name, home, function, code, evaluator)
 
 
-def _is_read_in_others(name: str, function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether another function, or a module that imports this one, takes out what a container of the module holds."""
+def _is_read_in_others(name: str, made_in: Body, function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether another function, or a module that imports this one, takes out what a container of the module holds.
+
+    What the function calls reads it while all is traced.
+    """
     module, resolver = code.place.module, evaluator.model.resolver
+    is_dict, within = _is_dict(name, made_in), _run_by(code.body, module, evaluator)
     is_read = False
     for home in (module, *evaluator.model.importers(module)):
         for other in home.outline.functions.values():
             if other is function or name not in home.source.text or other.takes(name):
                 continue
-            harmless: set[int] = set()
-            for part in all_parts(evaluator.calls.body_of(FunctionSymbol(home, other)) or (), nested=False):
-                match part:
-                    case Call(func=Name(id=of), args=args) if of in _COUNTING:
-                        harmless.update(id(argument.value) for argument in args)
-                    case Attribute(value=held, attr=attr) if attr in _EMPTYING and last_name(held) == name:
-                        return False
-                    case Attribute(value=held, attr="append" | "extend" | "update" | "setdefault"):
-                        harmless.add(id(held))
-                    case Name() | Attribute() if last_name(part) == name and id(part) not in harmless:
-                        found = resolver.resolve(part, home, other.inner_scope)
-                        is_read = is_read or (isinstance(found, ValueSymbol) and found.module is module)
+            body = evaluator.calls.body_of(FunctionSymbol(home, other)) or ()
+            if _is_emptied(name, body):
+                return False
+            if other.name in within:
+                continue
+            harmless = _harmless(body, is_dict=is_dict)
+            for part in all_parts(body, nested=False):
+                if isinstance(part, (Name, Attribute)) and last_name(part) == name and id(part) not in harmless:
+                    found = resolver.resolve(part, home, other.inner_scope)
+                    is_read = is_read or (isinstance(found, ValueSymbol) and found.module is module)
     return is_read
+
+
+def _run_by(body: Body, module: Module, evaluator: Evaluator) -> frozenset[str]:
+    """The names of the functions that a body may call, and that the functions of its module call which it calls."""
+    found: set[str] = set()
+    pending = [body]
+    while pending:
+        one = pending.pop()
+        named = {last_name(part) for part in all_parts(one) if isinstance(part, (Name, Attribute))}
+        inside = {statement.name for statement in walk(one) if isinstance(statement, FunctionDefinition)}
+        for function in module.outline.functions.values():
+            if function.name in (named | inside) - found:
+                pending.append(evaluator.calls.body_of(FunctionSymbol(module, function)) or ())
+        found |= named | inside
+    return frozenset(found)
+
+
+def _is_emptied(name: str, body: Body) -> bool:
+    """Whether a body empties a container, or takes something out of it."""
+    return any(
+        isinstance(part, Attribute) and part.attr in _EMPTYING and last_name(part.value) == name
+        for part in all_parts(body, nested=False)
+    )
+
+
+def _harmless(body: Body, *, is_dict: bool) -> set[int]:
+    """The parts of a body that look at a container and not at what it holds, as at the keys of a dict."""
+    looking = _COUNTING | _OF_KEYS if is_dict else _COUNTING
+    found: set[int] = set()
+    for part in all_parts(body, nested=False):
+        match part:
+            case Call(func=Name(id=of), args=args) if of in looking:
+                found.update(id(argument.value) for argument in args)
+            case Attribute(value=held, attr="append" | "extend" | "update" | "setdefault"):
+                found.add(id(held))
+            case Attribute(value=held, attr="keys") if is_dict:
+                found.add(id(held))
+            case Compare(ops=("in" | "not in",), comparators=(held,)) if is_dict:
+                found.add(id(held))
+            case Comprehension(clauses=clauses) if is_dict:
+                found.update(id(clause.iterable) for clause in clauses)
+    loops = [s.iterable for s in walk(body, nested=False) if isinstance(s, For)] if is_dict else []
+    return found.union(map(id, loops))
+
+
+def _is_dict(name: str, body: Body) -> bool:
+    """Whether a body makes a dict for a variable."""
+    for statement in walk(body, nested=False):
+        if isinstance(statement, (Annotate, Assign)) and name in bound_names(statement):
+            made = statement.value
+            return isinstance(made, DictDisplay) or (isinstance(made, Call) and last_name(made.func) in _DICTS)
+    return False
 
 
 def _home(name: str, code: CodeRead, evaluator: Evaluator) -> Body:
