@@ -214,6 +214,15 @@ ARRAY_REDUCTIONS = frozenset("sum mean min max prod all any std var argmax argmi
 TENSOR_OPTIONS = frozenset("dim dims keepdim unbiased memory_format non_blocking".split())
 #: Attributes of arrays that are arrays.
 ARRAY_ATTRIBUTES = frozenset({"T", "mT", "real", "imag"})
+#: What every array has: methods, and what it says of itself.
+OF_ARRAYS = (
+    ARRAY_METHODS
+    | ARRAY_REDUCTIONS
+    | ARRAY_ATTRIBUTES
+    | frozenset(
+        "shape ndim size dtype nbytes itemsize weak_type sharding aval device devices at item tolist dot".split()
+    )
+)
 #: Functions that ask their first argument for nothing but its shape and dtype.
 OF_TRAITS = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "shape", "ndim", "result_type"})
 #: `x.at[...]` methods.

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.transforms.applied import rebuilt_parameters
+from jaxlint.libraries.arrays import OF_ARRAYS
 from jaxlint.libraries.transforms import Kind, Transform
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -26,6 +27,8 @@ def read_when_rebuilt(cls: PytreeClass, names: Collection[str], evaluator: Evalu
     function stands where the class is known by its name, no other class there has such an attribute, and all that is
     read of the parameter or the result is the class's.
     """
+    if any(cls.method(hook) is not None for hook in ("__getattr__", "__getattribute__")):
+        return
     for module in (cls.module, *evaluator.model.importers(cls.module)):
         if cls.name not in module.outline.module_scope.bindings:
             continue
@@ -62,8 +65,13 @@ def _read_by(symbol: FunctionSymbol, cls: PytreeClass, names: set[str], evaluato
             read.setdefault(part.value.id, []).append(part.attr)
     known = _attributes(cls)
     for parameter, attrs in read.items():
-        if names.intersection(attrs) and known.issuperset(attrs) and _is_rebuilt(parameter, symbol, evaluator):
+        if names.intersection(attrs) and _tells(attrs, known) and _is_rebuilt(parameter, symbol, evaluator):
             yield from sorted(names.intersection(attrs))
+
+
+def _tells(attrs: Collection[str], known: set[str]) -> bool:
+    """Whether attributes that are read of something are those of a class, and not what any array has: `shape`."""
+    return known.issuperset(attrs) and not OF_ARRAYS.issuperset(attrs)
 
 
 def _attributes(cls: PytreeClass) -> set[str]:
@@ -88,7 +96,7 @@ def _read_of_results(module: Module, cls: PytreeClass, names: set[str], evaluato
                 case Call(args=args) if any(made.is_result(one.value) for one in args):
                     yield from made.read_by(part, names, known)
         for attrs in read.values():
-            if known.issuperset(attrs):
+            if _tells(attrs, known):
                 yield from sorted(names.intersection(attrs))
 
 
@@ -126,7 +134,7 @@ class _Made:
             if self.is_result(value) and name not in assigned_names(body):
                 reads = [p for p in all_parts(body) if isinstance(p, Attribute) and dotted(p.value) == name]
                 attrs = {part.attr for part in reads}
-                if known.issuperset(attrs):
+                if _tells(attrs, known):
                     yield from sorted(names & attrs)
 
     def _function(self, call: Expr) -> FunctionSymbol | None:
