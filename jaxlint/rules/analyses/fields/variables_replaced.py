@@ -31,18 +31,19 @@ def replaced_variables(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Repla
     """The variables that the constructor makes, and that other methods of the class replace by arrays."""
     methods = own_methods(cls)
     inits = [method for method in methods if method.name in CONSTRUCTORS]
-    kinds = _made(inits, cls, evaluator)
+    kinds = {attr: kind for attr, kind in _made(inits, cls, evaluator).items() if cls.method(attr) is None}
     helpers = {name for method in inits for name in run_by(method, cls)} if kinds else set()
-    for method in methods if kinds else ():
-        if method.name in CONSTRUCTORS or method.name in helpers:
-            continue
-        for attr, kind in kinds.items():
-            given = [one for one in method.self_assignments if one.attr == attr]
+    others = [m for m in methods if kinds and m.name not in CONSTRUCTORS and m.name not in helpers]
+    for attr, kind in kinds.items():
+        found: list[Replaced] = []
+        for method in others:
             path = f"{method.self_name}.{attr}"
-            if given and all(
-                one.value is not None and _is_array(one.value, path, method, cls, evaluator) for one in given
-            ):
-                yield Replaced(given[0].at, attr, path, kind)
+            given = [one for one in method.self_assignments if one.attr == attr]
+            if not all(one.value is not None and _is_array(one.value, path, method, cls, evaluator) for one in given):
+                break  # a variable is put back, so that the array is meant, as where weights are frozen and thawed
+            found += [Replaced(given[0].at, attr, path, kind)] if given else []
+        else:
+            yield from found
 
 
 def _made(inits: list[Function], cls: PytreeClass, evaluator: Evaluator) -> dict[str, str]:
@@ -73,6 +74,8 @@ def _is_array(value: Expr, path: str, method: Function, cls: PytreeClass, evalua
             return _is_held(held, path)
         case Call(func=func):
             name = evaluator.model.resolver.library_name(func, cls.module, method.inner_scope)
+            if name.endswith(".stop_gradient"):
+                return False  # it is not to be trained any more
             given = any(_is_held(a, path) or _is_array(a, path, method, cls, evaluator) for a in value.positional)
             return name.startswith(_GIVING_ARRAYS) and given
     return False
