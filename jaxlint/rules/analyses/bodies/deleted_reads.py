@@ -54,13 +54,17 @@ _HARMLESS = (
     | OF_TRAITS
     | frozenset(
         """type id len isinstance issubclass hasattr structure tree_structure eval_shape iscomplexobj
-    ShapeDtypeStruct typeof tree_flatten flatten leaves tree_leaves clear_caches lower""".split()
+    ShapeDtypeStruct typeof tree_flatten flatten leaves tree_leaves tree_flatten_with_path flatten_with_path
+    tree_leaves_with_path leaves_with_path clear_caches lower""".split()
     )
 )
 #: What functions are called that ask whether something is deleted: `assertDeleted`, `check_not_deleted`.
 _ABOUT_DELETION = "deleted"
 #: What an array computes of its numbers.
 _OF_NUMBERS = ARRAY_METHODS | ARRAY_REDUCTIONS | ARRAY_ATTRIBUTES | {"at", "item", "tolist", "dot"}
+#: What asks a dict for its keys, or goes through a container: the numbers of arrays in there do not matter.
+_GOING_THROUGH = frozenset({"list", "tuple", "set", "sorted", "iter", "enumerate"})
+_OF_DICTS = frozenset({"keys", "items", "values"})
 _MAPS = frozenset({"map", "tree_map"})
 #: How many methods that call each other are followed.
 _MAX_METHODS = 3
@@ -76,6 +80,8 @@ class DeletedReads:
         self._value = value
         self._cls = None if (instance := as_instance(value)) is None else instance.cls
         self._evaluator = evaluator
+        #: Whether this may be a container of arrays, as parameters are.
+        self._is_tree = self._cls is None and not isinstance(plain(value), Array)
         #: How many methods were followed to get here.
         self._depth = depth
 
@@ -85,6 +91,8 @@ class DeletedReads:
             return None
         if dotted(expr) == self._path:
             return expr
+        if self._is_tree and (rest := self._besides_keys(expr)) is not None:
+            return self._first(iter(rest))
         match expr:
             case Compare(ops=ops) if not {"is", "is not"}.isdisjoint(ops):
                 return None
@@ -108,6 +116,27 @@ class DeletedReads:
             case Comprehension(clauses=(clause, *_)) if self._depth:
                 return self.find(clause.iterable)
         return self._first(children(expr))
+
+    def _besides_keys(self, expr: Expr) -> tuple[Expr, ...] | None:
+        """What is left of an expression that asks a container of arrays for its keys, or an optimizer for its state."""
+        match expr:
+            case Call(func=Name(id=name), args=(one,)) if name in _GOING_THROUGH and self._is_part(one.value):
+                return ()
+            case Call(func=Attribute(value=held, attr=attr), args=()) if attr in _OF_DICTS and self._is_part(held):
+                return ()
+            case Call(func=Attribute(attr="init"), args=(one,)) if self._is_part(one.value):
+                return ()
+            case Compare(left=left, ops=("in" | "not in",), comparators=(held,)) if self._is_part(held):
+                return (left,)
+            case Comprehension(clauses=(clause, *_)) if self._is_part(clause.iterable):
+                return tuple(child for child in children(expr) if child is not clause.iterable)
+        return None
+
+    def _is_part(self, expr: Expr) -> bool:
+        """Whether an expression is the container, or what it holds by the texts of keys: `params["params"]`."""
+        while isinstance(expr, Subscript) and isinstance(expr.index, Constant) and expr.index.kind == "str":
+            expr = expr.value
+        return dotted(expr) == self._path
 
     def _first(self, exprs: Iterator[Expr] | tuple[Expr, ...]) -> Expr | None:
         return next((found for expr in exprs if (found := self.find(expr)) is not None), None)

@@ -6,12 +6,17 @@ from collections.abc import Callable, Iterator
 
 from jaxlint.infer.bodies.expecting import expects_error
 from jaxlint.syntax.expressions import (
+    Argument,
     Attribute,
+    Call,
+    Compare,
+    Constant,
     Display,
     Expr,
     Name,
     NamedExpr,
     Starred,
+    Unary,
     children,
     dotted,
     is_within,
@@ -38,6 +43,7 @@ from jaxlint.syntax.statements import (
     expressions,
     own_parts,
     parts,
+    target_names,
     targets_of,
     walk,
 )
@@ -89,6 +95,8 @@ class ReadAfter:
             return tested
         for statement in block:
             holds = any(part.at is at for part in own_parts(statement))
+            if isinstance(statement, If) and isinstance(loop, For) and _is_first_turn(statement.branches[0][0], loop):
+                continue
             found = self._own(statement) if holds else self._statement(statement)
             if found is not None or holds:
                 return found
@@ -133,6 +141,8 @@ class ReadAfter:
         targets = bound_by(statement)
         read = (e for target in targets for e in _read_by(target))
         for expr in (*(e for e in expressions(statement) if not any(e is t for t in targets)), *read):
+            if isinstance(statement, For) and expr is statement.iterable:
+                expr = Call(expr.at, Name(expr.at, "iter"), (Argument(None, expr),))
             found = self._find(expr)
             if found is not None:
                 return found
@@ -164,6 +174,16 @@ class ReadAfter:
         return any(dotted(p) == self._path for p in own_parts(statement)) or any(
             self._binds(s) or self._mentions(s) for block in blocks(statement) for s in block
         )
+
+
+def _is_first_turn(test: Expr, loop: For) -> bool:
+    """Whether a test holds in the first turn of a loop at most: `i == 0`, `not i`."""
+    match test:
+        case Compare(left=Name(id=name), ops=("==",), comparators=(Constant(value=0),)):
+            return name in target_names(loop.target)
+        case Unary(op="not", operand=Name(id=name)):
+            return name in target_names(loop.target)
+    return False
 
 
 def _computed_from(statement: Statement, following: Body) -> set[str]:

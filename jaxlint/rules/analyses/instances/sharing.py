@@ -65,6 +65,11 @@ class Sharing(msgspec.Struct, frozen=True):
             {**self.put_in, **other.put_in},
         )
 
+    def met_by(self, other: Sharing) -> Sharing:
+        """What holds it where two branches meet; only what both put in is believed, as one of them may copy."""
+        put_in = {name: attr for name, attr in self.put_in.items() if other.put_in.get(name) == attr}
+        return replace(self.joined(other), put_in=put_in)
+
     def without(self, names: set[str]) -> Sharing:
         """What is left once some variables were bound anew."""
         lists = {name: at for name, at in self.lists.items() if name not in names}
@@ -125,7 +130,7 @@ class _Way:
                 reached = [way for way in ways if way is not None]
                 after = reached[0] if reached else None
                 for way in reached[1:]:
-                    after = way if after is None else after.joined(way)
+                    after = way if after is None else after.met_by(way)
             elif isinstance(statement, With):
                 after = self._through(statement.body, self._bound(statement, held))
             elif not isinstance(statement, (FunctionDefinition, ClassDefinition)):
