@@ -32,6 +32,7 @@ from jaxlint.syntax.statements import (
     bound_by,
     expressions,
     own_parts,
+    parts,
     walk,
 )
 
@@ -369,6 +370,7 @@ class _Ways:
         taken: list[Body] = []
         for test, block in statement.branches:
             outcome = self._decided(test)
+            self.hidden |= outcome is None and any(map(self._keeping_default, parts(test)))  # always the same
             taken += [block] if outcome is not False else []
             if outcome:
                 return tuple(taken)
@@ -376,14 +378,17 @@ class _Ways:
 
     def _decided(self, test: Expr) -> bool | None:
         """What a test says of a field that nothing but the class gives a value."""
-        match test:
-            case Unary(op="not", operand=operand):
-                outcome = self._decided(operand)
-                return None if outcome is None else not outcome
-            case Attribute(value=Name(id=own), attr=attr) if own == self.own and attr not in self._cls.assigned:
-                field = self._cls.field(attr)
-                return None if field is None or field.kind is not Kind.FIELD else truth(field.default, None)
-        return None
+        if isinstance(test, Unary) and test.op == "not":
+            outcome = self._decided(test.operand)
+            return None if outcome is None else not outcome
+        return truth(field.default, None) if (field := self._keeping_default(test)) is not None else None
+
+    def _keeping_default(self, expr: Expr) -> Field | None:
+        """The field of the instance that is read, if nothing but the class gives it a value."""
+        if not isinstance(expr, Attribute) or dotted(expr.value) != self.own or expr.attr in self._cls.assigned:
+            return None
+        field = self._cls.field(expr.attr)
+        return field if field is not None and field.kind is Kind.FIELD and field.default is not None else None
 
     def unset_with(self, name: str) -> set[str]:
         """What is not set only where the attribute `name` is not set, either."""
