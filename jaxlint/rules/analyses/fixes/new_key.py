@@ -12,6 +12,8 @@ from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
+from jaxlint.libraries.packages import usual_name
+from jaxlint.pytrees.updating import update_function, update_template
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Starred, dotted, items_of, same
 from jaxlint.syntax.names_read import reads
@@ -78,6 +80,8 @@ def _giving(
 ) -> Proposal | None:
     """The fix that gives the updates the key in a variable, with other changes."""
     given = [_argument(key, update) for update in updates]
+    if not all(_takes(key, update) for update in updates):
+        return None
     if not updates or any(old is not None and old.keyword is None for old in given):
         return None
     edits = [EditCall(update.call.at, ((key.attr, name),)) for update in updates]
@@ -163,8 +167,16 @@ def _free(split: _Split, following: Body, code: CodeRead, evaluator: Evaluator) 
 
 
 def _given(key: Attribute, name: str, updates: Sequence[Replace | Construct]) -> str:
-    """What the update is given, and which one, if there is but one."""
+    """What the update is given, and which one, if there is but one.
+
+    A method that makes the copy may take no key: what it returns is given one.
+    """
+    updates = [update for update in updates if _takes(key, update)] or updates
     called = dotted(updates[0].call.func)
+    if isinstance(updates[0], Replace) and not _takes(key, updates[0]):
+        function = usual_name(update_function(updates[0].receiver.cls, key.attr))
+        written = update_template(function, key.attr).replace("{value}", name)
+        return f"give what `{called}` returns the new key: `{written.replace('{base}', f'{called}(...)')}`"
     if len(updates) != 1 or called is None:
         return f"pass `{key.attr}={name}` to the update"
     old = _argument(key, updates[0])
@@ -172,6 +184,12 @@ def _given(key: Attribute, name: str, updates: Sequence[Replace | Construct]) ->
     before = dotted(old.value) if old is not None else None
     instead = f" in place of `{before}`" if before not in (None, name) else ""
     return f"pass `{written}` to `{called}`{instead}"
+
+
+def _takes(key: Attribute, update: Replace | Construct) -> bool:
+    """Whether an update takes a key: a method or a function that makes the copy takes what it is declared with."""
+    by = update.by if isinstance(update, Replace) else None
+    return by is None or by.declaration.takes(key.attr)
 
 
 def _argument(key: Attribute, update: Replace | Construct) -> Argument | None:
