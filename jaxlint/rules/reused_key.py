@@ -103,8 +103,7 @@ class ReusedKey(NodeRule):
 
     The key is split in front of the call that draws with it, or another name is taken of the statement that splits it
     already, and the updates are given the new one. That is unsafe, as other numbers are drawn from then on. There is
-    no fix where a helper draws with the key, where a method that takes none makes the copy, or where it is read a second
-    time.
+    no fix where a helper draws with the key, where a method that takes none makes the copy, or where it is read twice.
 
     ## When not to use it
 

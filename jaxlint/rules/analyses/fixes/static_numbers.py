@@ -26,12 +26,14 @@ def problems_of(number: StaticNumber, module: Module, evaluator: Evaluator) -> I
     if number.carried:
         consequence = "a loop of jax that carries it raises TypeError (another pytree structure)"
         reason = "the value of a static field is part of the structure of the pytree, which such a loop must keep"
-    way_out = "make it a data field" + (f", {need.way_out}" if need is not None else "")
+    # a jit that filters takes nothing but arrays for data
+    with_arrays = " and give it arrays" if cls.framework.filters else ""
+    way_out = f"make it a data field{with_arrays}" + (f", {need.way_out}" if need is not None else "")
     yield Problem(
         at=number.at,
         message=f"field `{field.name}` of `{cls.name}` {number.what}: {consequence}; {way_out}",
         reason=reason,
-        help=f"{unmarking_help(field, cls)}: then the function is compiled once",
+        help=f"{unmarking_help(field, cls)}{with_arrays}: then the function is compiled once",
         confidence=number.confidence,
         subject=f"{cls.module.path}::{field.owner.declaration.qualname}.{field.name}",
         fix=make_leaf(field, cls, module, evaluator.model) if need is None else None,
