@@ -346,7 +346,7 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
             f"`tree_flatten` of `{cls.name}` gives {', '.join(f'`{name}`' for name in (*children, *aux))} {outcome};"
             " add it to the children or to the aux data",
             "give all attributes, and pass them all in `tree_unflatten`",
-            completed(cls) if aux else children_completed(flatten, [stored.get(p.name) for p in left]),
+            completed(cls, evaluator) if aux else children_completed(flatten, [stored.get(p.name) for p in left]),
         )
 
 
@@ -371,7 +371,7 @@ def _compared(
 
         lost = lost_count(cls, flatten[1], unflatten[1], evaluator)
         if lost is not None:
-            yield _uncounted(cls, at, *lost)
+            yield _uncounted(cls, at, evaluator, *lost)
         return
     found = result[2]
     if found.wrong is not None:
@@ -386,25 +386,26 @@ def _compared(
         )
         return
     by = f"`tree_flatten` of `{flatten[0].name}`, which `{cls.name}` inherits," if flatten[0] is not cls else ""
-    yield _left_out(cls, at, by or f"`tree_flatten` of `{cls.name}`", found)
+    yield _left_out(cls, at, by or f"`tree_flatten` of `{cls.name}`", found, evaluator)
 
 
-def _uncounted(cls: PytreeClass, at: Span, name: str, method: str) -> Problem:
+def _uncounted(cls: PytreeClass, at: Span, evaluator: Evaluator, name: str, method: str) -> Problem:
     return _problem(
         cls,
         at,
         f"`tree_flatten` of `{cls.name}` leaves `{name}` out, which `{method}` counts up: each transformation"
         " resets it; add it to the children or to the aux data",
         f"give `{name}`, too, and set it in `tree_unflatten`",
-        completed(cls, name),
+        completed(cls, evaluator, name),
     )
 
 
-def _left_out(cls: PytreeClass, at: Span, by: str, found: Mismatch) -> Problem:
+def _left_out(cls: PytreeClass, at: Span, by: str, found: Mismatch, evaluator: Evaluator) -> Problem:
     lost = "an instance has none any more after the first transformation (AttributeError)"
     outcome = "each transformation resets it to its default" if found.is_reset else lost
     what = f"{by} leaves `{found.left}` out: {outcome}; add it to the children or to the aux data"
-    problem = _problem(cls, at, what, f"give `{found.left}`, too, and set it in `tree_unflatten`", completed(cls))
+    fix = completed(cls, evaluator)
+    problem = _problem(cls, at, what, f"give `{found.left}`, too, and set it in `tree_unflatten`", fix)
     return replace(problem, confidence=Confidence.MEDIUM) if found.by_name else problem
 
 
@@ -442,7 +443,7 @@ def _by_functions(one: Registered, evaluator: Evaluator) -> Iterator[tuple[bool,
         return
     given, back, found = result
     if found.wrong is None:
-        yield False, _left_out(cls, first.at, f"{gives}, which flattens `{cls.name}`,", found)
+        yield False, _left_out(cls, first.at, f"{gives}, which flattens `{cls.name}`,", found, evaluator)
         return
     sent, into = found.sent[found.wrong], found.into[found.wrong]
     blames_second = is_in_order(cls, given, evaluator)

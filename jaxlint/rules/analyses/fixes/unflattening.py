@@ -8,11 +8,23 @@ from typing import NamedTuple
 from jaxlint.cst.changes import Change, Proposal, ReplaceBody, Rewrite
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
+from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.instances.given_literals import calls_giving
 from jaxlint.rules.analyses.rebuilding.exchanged import Mismatch
 from jaxlint.symbols.outline import Assignment, Function
-from jaxlint.syntax.expressions import Attribute, Constant, DictDisplay, Display, Expr, Name, is_none
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Constant,
+    DictDisplay,
+    Display,
+    Expr,
+    Name,
+    is_none,
+    items_of,
+    last_name,
+)
 
 
 class _Parts(NamedTuple):
@@ -41,10 +53,11 @@ def past_constructor(cls: PytreeClass) -> Proposal | None:
 
 
 @proposing
-def completed(cls: PytreeClass, counted: str = "") -> Proposal | None:
+def completed(cls: PytreeClass, evaluator: Evaluator, counted: str = "") -> Proposal | None:
     """The fix of a `tree_flatten` that leaves attributes out: both methods have all of them then.
 
-    What the constructor takes by default as a number or a text goes into the aux data, unless it is `counted` up.
+    What the constructor takes by default as a number or a text goes into the aux data, unless it is `counted` up, and
+    so does what some call gives it as a text.
     """
     parts = _parts(cls)
     if parts is None or parts.flatten.name != "tree_flatten" or not isinstance(parts.children, Display):
@@ -57,8 +70,9 @@ def completed(cls: PytreeClass, counted: str = "") -> Proposal | None:
     fixed = (
         {p.name for p in init.parameters if isinstance(p.default, Constant) and not is_none(p.default)} - {counted}
         if init is not None
-        else ()
+        else set()
     )
+    fixed |= set() if init is None else _given_texts(init, cls, evaluator)
     left = [name for name in parts.every if name not in (*first, *second[1])]
     added, own = [name for name in left if name in fixed], parts.flatten.self_name
     traced = [name for name in left if name not in fixed]
@@ -73,6 +87,22 @@ def completed(cls: PytreeClass, counted: str = "") -> Proposal | None:
     if change is None:
         return None
     return Proposal("Give all attributes, and set them", Applicability.UNSAFE, (*changes, change))
+
+
+def _given_texts(init: Function, cls: PytreeClass, evaluator: Evaluator) -> set[str]:
+    """The parameters of a constructor that some call gives a text, or a tuple with one: jax takes no text."""
+    names, found = init.positional[1:], set[str]()
+    for module in (cls.module, *evaluator.model.importers(cls.module)):
+        for call, _ in calls_giving(cls.name, {cls.name}, module, evaluator):
+            if last_name(call.func) == cls.name and not call.has_star:
+                given = call.given_to(names).items()
+                found |= {name for name, value in given if _holds_text(value)}
+    return found
+
+
+def _holds_text(expr: Expr) -> bool:
+    is_tuple = isinstance(expr, Display) and expr.kind == "tuple"
+    return any(isinstance(item, Constant) and item.kind == "str" for item in (items_of(expr) if is_tuple else (expr,)))
 
 
 @proposing
