@@ -23,6 +23,9 @@ from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, E
 _KINDS = {"typing.ClassVar": Kind.CLASS_VAR, "dataclasses.InitVar": Kind.INIT_VAR}
 #: The markers of the standard library by the last part of their names: whatever hands them on, they are the same.
 _MARKERS = {name.rpartition(".")[2]: name for name in (*_KINDS, "dataclasses.KW_ONLY")}
+#: Bases outside of the project, but for those of frameworks, that make no field of a class.
+_NO_FIELDS = frozenset({"builtins.object", "typing.Generic", "typing.Protocol", "abc.ABC"})
+_MAX_DEPTH = 4
 #: Metadata of which nothing is known.
 _ANY_METADATA: dict[str, bool | None] = {"static": None, "pytree_node": None, "node": None}
 
@@ -125,7 +128,9 @@ class BodyReader:
         callee = self._declaring(value, module, scope) if isinstance(value, Call) else None
         if callee is None or callee.name not in self.functions:
             placed = Placed(value, module, scope) if value is not None else None
-            opaque = isinstance(value, Call) and (callee is None or self._is_out_of_sight(callee.name))
+            opaque = isinstance(value, Call) and (
+                not self._makes_instance(value, module, scope) if callee is None else self._is_out_of_sight(callee.name)
+            )
             return DeclaredField(declaration, {}, placed, None, True, kw_only, None, opaque)
         return DeclaredField(
             declaration,
@@ -137,6 +142,24 @@ class BodyReader:
             FieldCall(callee.name, callee.positional, frozenset(name for name, _ in callee.keywords)),
             not callee.complete,
         )
+
+    def _makes_instance(self, call: Call, module: Module, scope: str) -> bool:
+        """Whether a call certainly makes an instance of a class of the project, and so declares no field."""
+        symbol = self.resolver.resolve(call.func, module, scope)
+        return isinstance(symbol, ClassSymbol) and self._is_ordinary(symbol, 0)
+
+    def _is_ordinary(self, symbol: ClassSymbol, depth: int) -> bool:
+        """Whether a class makes instances of itself that are no fields, as its bases do."""
+        declaration = symbol.declaration
+        if "__new__" in declaration.methods or depth == _MAX_DEPTH:
+            return False
+        for base in declaration.bases:
+            head = base.value.value if isinstance(base.value, Subscript) else base.value
+            found = self.resolver.resolve(head, symbol.module, declaration.scope)
+            is_known = isinstance(found, External) and (found.name in BY_BASE or found.name in _NO_FIELDS)
+            if not is_known and not (isinstance(found, ClassSymbol) and self._is_ordinary(found, depth + 1)):
+                return False
+        return True
 
     def _is_out_of_sight(self, name: str) -> bool:
         """Whether a function is of a module that is not there to be read: it may be one that declares fields."""
