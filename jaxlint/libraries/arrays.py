@@ -214,14 +214,11 @@ ARRAY_REDUCTIONS = frozenset("sum mean min max prod all any std var argmax argmi
 TENSOR_OPTIONS = frozenset("dim dims keepdim unbiased memory_format non_blocking".split())
 #: Attributes of arrays that are arrays.
 ARRAY_ATTRIBUTES = frozenset({"T", "mT", "real", "imag"})
-#: What every array has: methods, and what it says of itself.
-OF_ARRAYS = (
-    ARRAY_METHODS
-    | ARRAY_REDUCTIONS
-    | ARRAY_ATTRIBUTES
-    | frozenset(
-        "shape ndim size dtype nbytes itemsize weak_type sharding aval device devices at item tolist dot".split()
-    )
+#: What an array computes of its numbers, or shows of them.
+OF_NUMBERS = ARRAY_METHODS | ARRAY_REDUCTIONS | ARRAY_ATTRIBUTES | {"at", "item", "tolist", "dot"}
+#: What every array has: that, and what it says of itself.
+OF_ARRAYS = OF_NUMBERS | frozenset(
+    "shape ndim size dtype nbytes itemsize weak_type sharding aval device devices".split()
 )
 #: Functions that ask their first argument for nothing but its shape and dtype.
 OF_TRAITS = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "shape", "ndim", "result_type"})

@@ -22,6 +22,11 @@ _REGISTERING = ("register_dataclass", "register_pytree", "register_static")
 #: What begins with a newline is found three times as fast as what begins a line.
 _CLASS = re.compile(r"\n([ \t]*)class[ \t]+(\w+)([^:]*)")
 _WORD = re.compile(r"\w+")
+#: Words in class statements that name no class of a project.
+_NO_OWN_BASES = frozenset(name.rpartition(".")[2] for name in BY_BASE) | {
+    *("object", "ABC", "Enum", "Generic", "Protocol", "T", "abc", "enum", "metaclass", "ABCMeta", "typing"),
+    *(name.partition(".")[0] for name in BY_BASE),
+}
 #: The decorator of the standard library, on one line, and the imports that tell that it is that one.
 _PLAIN = re.compile(r"@(?:dataclasses\.)?dataclass(?:\([^()]*\))?$")
 _IMPORT = re.compile(r"^from[ \t]+(\S+)[ \t]+import[ \t]+(?:[^\n(]*|\([^)]*)\bdataclass\b", re.MULTILINE)
@@ -70,6 +75,13 @@ class Reader:
             return NOTHING
         registers = any(word in text for word in _REGISTERING)
         return Declared(frozenset(decorated), inheriting, registers, "__init_subclass__" in text)
+
+
+def may_be_inherited(name: str, text: str) -> bool:
+    """Whether classes of a text may inherit from the class of that name, or from what is declared elsewhere."""
+    found = [(match[2], match[3]) for match in _CLASS.finditer(f"\n{text}")]
+    bases = {word for _, written in found for word in _WORD.findall(written)}
+    return name in bases or not bases <= _NO_OWN_BASES | {declared for declared, _ in found}
 
 
 def imports_framework(tree: MypyFile) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping
 from functools import cached_property
@@ -20,20 +19,13 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import see_updates
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.source import Unreadable
+from jaxlint_mypy.declared import may_be_inherited
 from jaxlint_mypy.glimpses import GlimpsedModule
 
 #: Packages that are known by name: what of them jaxlint knows is declared in jaxlint itself.
 _KNOWN_PACKAGES = OPAQUE_PACKAGES | {
     *(name.partition(".")[0] for name in (*BY_BASE, *BY_DECORATOR)),
     *("absl", "optax", "typing_extensions", "_typeshed"),
-}
-#: A class statement, and its bases; what begins with a newline is found three times as fast as what begins a line.
-_CLASS = re.compile(r"\n[ \t]*class[ \t]+(\w+)([^:]*)")
-_WORD = re.compile(r"\w+")
-#: Words in class statements that name no class of a project.
-_NO_OWN_BASES = frozenset(name.rpartition(".")[2] for name in BY_BASE) | {
-    *("object", "ABC", "Enum", "Generic", "Protocol", "T", "abc", "enum", "metaclass", "ABCMeta", "typing"),
-    *(name.partition(".")[0] for name in BY_BASE),
 }
 
 
@@ -107,13 +99,6 @@ def _text_of(module: Module) -> str:
         return module.source.text
     except Unreadable:  # as what comes by standard input, which mypy has read
         return ""
-
-
-def may_be_inherited(name: str, text: str) -> bool:
-    """Whether classes of a text may inherit from the class of that name, or from what is declared elsewhere."""
-    found = _CLASS.findall(f"\n{text}")
-    bases = {word for _, written in found for word in _WORD.findall(written)}
-    return name in bases or not bases <= _NO_OWN_BASES | {declared for declared, _ in found}
 
 
 def is_known_package(name: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, Value, as_instance, plain
-from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS, OF_TRAITS
+from jaxlint.libraries.arrays import OF_NUMBERS, OF_TRAITS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
@@ -60,8 +60,6 @@ _HARMLESS = (
 )
 #: What functions are called that ask whether something is deleted: `assertDeleted`, `check_not_deleted`.
 _ABOUT_DELETION = "deleted"
-#: What an array computes of its numbers.
-_OF_NUMBERS = ARRAY_METHODS | ARRAY_REDUCTIONS | ARRAY_ATTRIBUTES | {"at", "item", "tolist", "dot"}
 #: What asks a dict for its keys, or goes through a container: the numbers of arrays in there do not matter.
 _GOING_THROUGH = frozenset({"list", "tuple", "set", "sorted", "iter", "enumerate"})
 _OF_DICTS = frozenset({"keys", "items", "values"})
@@ -147,7 +145,7 @@ class DeletedReads:
 
     def _is_of_numbers(self, attr: str) -> bool:
         """Whether an attribute or a method of an array has to do with its numbers."""
-        return isinstance(plain(self._value), Array) and attr in _OF_NUMBERS
+        return isinstance(plain(self._value), Array) and attr in OF_NUMBERS
 
     def _is_read_by(self, method: str, *, is_property: bool = False) -> bool:
         """Whether a method of the instance, or a property, reads leaves whatever it is given; most may need nothing."""
