@@ -12,6 +12,7 @@ from jaxlint.libraries.packages import DISTRIBUTION_OF
 from jaxlint.libraries.standard import CLOCKS
 from jaxlint.libraries.updates import UPDATE_METHODS
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
+from jaxlint.rules.analyses.bodies.around import body_around
 from jaxlint.rules.analyses.changes.renewed import decorated
 from jaxlint.rules.analyses.changes.tried_steps import is_carried, stays_the_same
 from jaxlint.rules.analyses.changes.unused_copies import WATCHING
@@ -85,15 +86,14 @@ def is_only_run(update: Update, evaluator: Evaluator) -> bool:
     place, named = update.place, evaluator.model.resolver.library_name
     if isinstance(update.base, Call) and _is_made_here(update.base, place, evaluator):
         return True
-    body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) if place.functions else None
-    return any(named(call.func, place.module, place.scope).startswith(WATCHING) for call in _calls(body or ()))
+    calls = _calls(body_around(place, evaluator))
+    return any(named(call.func, place.module, place.scope).startswith(WATCHING) for call in calls)
 
 
 def is_measured(update: Update, evaluator: Evaluator) -> bool:
     """Whether an update in a function is repeated for nothing, or all that runs in a `with` statement that watches."""
-    place = update.place
-    body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) if place.functions else None
-    return body is not None and is_measured_in(body, update.call, place, evaluator)
+    body = body_around(update.place, evaluator)
+    return bool(body) and is_measured_in(body, update.call, update.place, evaluator)
 
 
 def is_measured_in(body: Body, call: Call, place: Place, evaluator: Evaluator) -> bool:
@@ -151,8 +151,8 @@ def compiles_first(update: Update, evaluator: Evaluator) -> bool:
     place, func = update.place, update.call.func
     if not is_compiled(update, evaluator):
         return False
-    body = None if not place.functions else evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0]))
-    if body is None:
+    body = body_around(place, evaluator)
+    if not body:
         return True
     base, alone = base_text(update), {id(s.value) for s in walk(body) if isinstance(s, Do)}
     loops = (s for s in walk(body) if isinstance(s, (For, While)))

@@ -9,6 +9,7 @@ from jaxlint.infer.evaluating.events import FieldEvent, Place
 from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
+from jaxlint.rules.analyses.bodies.around import body_around
 from jaxlint.rules.analyses.bodies.stages import goes_through_few, moving_loop
 from jaxlint.rules.analyses.fields.swept import is_counted, runs_a_loop
 from jaxlint.syntax.ast_expressions import place_of
@@ -60,7 +61,7 @@ def is_seldom_moved(event: FieldEvent, field: str, evaluator: Evaluator) -> bool
     module, functions = event.place.module, event.place.functions
     if not functions:
         return False
-    body = evaluator.calls.body_of(FunctionSymbol(module, functions[0])) or ()
+    body = body_around(event.place, evaluator)
     if happens_seldom(event.at, body) or tries_again(event.at, field, body):
         return True
     loops = _loops_around(place_of(event.at), body)
@@ -85,7 +86,7 @@ def tries_again(at: object, field: str, body: Body) -> bool:
 
 def is_stage(event: FieldEvent, evaluator: Evaluator) -> bool:
     """Whether the loop around an event has another loop for each number that it goes through, itself or in a call."""
-    loops = _loops_around(place_of(event.at), _body_around(event.place, evaluator))
+    loops = _loops_around(place_of(event.at), _code_around(event.place, evaluator))
     return bool(loops) and _has_own_loop(loops[-1], event.place, evaluator)
 
 
@@ -110,14 +111,12 @@ def is_of_stage(at: object, body: Body, place: Place, evaluator: Evaluator, *, i
 
 def is_put_for_stage(event: FieldEvent, at: object, evaluator: Evaluator, *, is_named: bool) -> bool:
     """The same of something that is put into a field."""
-    return is_of_stage(at, _body_around(event.place, evaluator), event.place, evaluator, is_named=is_named)
+    return is_of_stage(at, _code_around(event.place, evaluator), event.place, evaluator, is_named=is_named)
 
 
-def _body_around(place: Place, evaluator: Evaluator) -> Body:
+def _code_around(place: Place, evaluator: Evaluator) -> Body:
     """The statements of the outermost function around a place, or of the module."""
-    if not place.functions:
-        return evaluator.calls.top_level(place.module)
-    return evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
+    return body_around(place, evaluator) if place.functions else evaluator.calls.top_level(place.module)
 
 
 def _has_own_loop(loop: For | While, place: Place, evaluator: Evaluator) -> bool:

@@ -25,6 +25,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.bodies.around import body_around
 from jaxlint.rules.analyses.bodies.loops import classes_compiled, made_for_each_turn
 from jaxlint.rules.analyses.bodies.stages import counts
 from jaxlint.rules.analyses.fields.counting_inside import (
@@ -311,7 +312,7 @@ def _is_handed_down(event: FieldEvent, evaluator: Evaluator) -> bool:
     """Whether the changed copy is an argument of another call and goes nowhere else: settings for a part of a model."""
     if not isinstance(event, Replace) or event.rebinds or event.into_jit or not event.place.functions:
         return False
-    body = evaluator.calls.body_of(FunctionSymbol(event.place.module, event.place.functions[0])) or ()
+    body = body_around(event.place, evaluator)
     at = place_of(event.call.at)
     calls = (part for part in all_parts(body) if isinstance(part, Call))
     return any(isinstance(a.value, Call) and place_of(a.value.at) == at for call in calls for a in call.args)
