@@ -10,16 +10,7 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.calls.transformed_classes import traced_by
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Construct, Cross, Event, KeywordValue
-from jaxlint.infer.known.values import (
-    NONE,
-    UNKNOWN,
-    Choice,
-    Container,
-    Scalar,
-    Value,
-    plain,
-    without_none,
-)
+from jaxlint.infer.known.values import NONE, UNKNOWN, Choice, Container, Scalar, Value, plain, without_none
 from jaxlint.infer.transforms.calling import led_to
 from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
