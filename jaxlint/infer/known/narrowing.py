@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from jaxlint.infer.known.deferred import Deferred, known
 from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.guards import TypeGuard, type_guard
 from jaxlint.infer.known.stand_ins import has_stand_ins
 from jaxlint.infer.known.values import (
     NONE,
@@ -22,7 +23,7 @@ from jaxlint.infer.known.values import (
     plain,
     without_none,
 )
-from jaxlint.project.resolution import ValueSymbol
+from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.syntax.expressions import (
@@ -148,17 +149,12 @@ class Narrowing:
         if path is None:
             return
         name = dotted(test.func)
+        guard = self._guard(test, env)
         if name == "isinstance" and len(test.positional) == 2:
-            classes = _classes(self.evaluate(test.positional[1], env))
-            if truthy:
-                is_certain = bool(classes) and not has_stand_ins(env.module)
-                value = choice([Instance(cls.cls) for cls in classes]) if is_certain else UNKNOWN
-                self._update(path, lambda before: _narrowed(before, value), env)
-            else:
-                known = as_instance(self.evaluate(test.positional[0], env))
-                if known is not None and any(cls.cls in known.cls.mro for cls in classes):
-                    env.dead = True
-                self._update(path, lambda before: _without(before, classes), env)
+            self._narrow_to(test.positional[0], path, self.evaluate(test.positional[1], env), env, truthy)
+        elif guard is not None and (truthy or guard.is_strict):
+            at = Environment(guard.module, guard.scope)
+            self._narrow_to(test.positional[0], path, self.evaluate(guard.asked, at), env, truthy)
         elif truthy and name == "hasattr" and len(test.positional) == 2 and self._misses(*test.positional, env):
             env.dead = True
         elif not truthy and (name == "hasattr" or last_name(test.func) == "is_dataclass"):
@@ -166,6 +162,28 @@ class Narrowing:
         elif truthy and (name or "").rpartition(".")[2].startswith(_GUARDS):
             # hasattr, TypeGuard functions and the like: the value may be of any subclass
             self._update(path, lambda before: before if _is_exact(before) else UNKNOWN, env)
+
+    def _narrow_to(self, asked: Expr, path: str, tested: Value, env: Environment, truthy: bool) -> None:
+        """Something is an instance of a class that was asked for, or is none."""
+        classes = _classes(tested)
+        if truthy:
+            is_certain = bool(classes) and not has_stand_ins(env.module)
+            value = choice([Instance(cls.cls) for cls in classes]) if is_certain else UNKNOWN
+            self._update(path, lambda before: _narrowed(before, value), env)
+        else:
+            known = as_instance(self.evaluate(asked, env))
+            if known is not None and any(cls.cls in known.cls.mro for cls in classes):
+                env.dead = True
+            self._update(path, lambda before: _without(before, classes), env)
+
+    def _guard(self, test: Call, env: Environment) -> TypeGuard | None:
+        """The function of the project that is asked, if it tells the instances of a class from all else."""
+        if len(test.args) != 1 or not isinstance(test.func, (Name, Attribute)) or last_name(test.func) in _TESTS:
+            return None
+        if env.is_variable((dotted(test.func) or "").partition(".")[0]):
+            return None
+        symbol = self.model.resolver.follow(self.model.resolver.resolve(test.func, env.module, env.scope))
+        return type_guard(symbol) if isinstance(symbol, FunctionSymbol) else None
 
     def _narrow_missing(self, test: Call, path: str, env: Environment) -> None:
         """Something lacks an attribute, or is no dataclass: it is not what it seems, unless its class lacks that."""

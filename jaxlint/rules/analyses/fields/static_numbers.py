@@ -21,6 +21,7 @@ from jaxlint.infer.evaluating.events import (
 from jaxlint.infer.known.counting import is_swept
 from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, Scalar, Value, plain
 from jaxlint.libraries.transforms import CARRIED, Kind
+from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -309,12 +310,15 @@ def _is_repeated(event: FieldEvent, field: Field, value: Value, evaluator: Evalu
 
 
 def _is_handed_down(event: FieldEvent, evaluator: Evaluator) -> bool:
-    """Whether the changed copy is an argument of another call and goes nowhere else: settings for a part of a model."""
+    """Whether the changed copy is an argument of another call and goes nowhere else: settings for a part of a model.
+
+    An update that puts it into the object that holds it goes on with it.
+    """
     if not isinstance(event, Replace) or event.rebinds or event.into_jit or not event.place.functions:
         return False
     body = body_around(event.place, evaluator)
     at = place_of(event.call.at)
-    calls = (part for part in all_parts(body) if isinstance(part, Call))
+    calls = (part for part in all_parts(body) if isinstance(part, Call) and last_name(part.func) not in COPYING_NAMES)
     return any(isinstance(a.value, Call) and place_of(a.value.at) == at for call in calls for a in call.args)
 
 
