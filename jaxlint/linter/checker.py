@@ -114,6 +114,7 @@ class Checker:
         """Read the outlines of `modules`, and index who inherits from whom (in `neighbours` too)."""
         said: list[ProjectIndex | Module] = []
         together: list[Module] = []
+        looked_at: set[str] = set()
         for module in modules:
             if not module.is_irrelevant:
                 module.trees = self._trees
@@ -121,7 +122,7 @@ class Checker:
                 module.forget_source()
                 together.append(module)
                 if self._is_full:
-                    said += self._index_early(together)
+                    said += self._index_early(together, looked_at)
                     together = []
                     self.evict()
             progress()
@@ -132,14 +133,18 @@ class Checker:
             if module.path not in graph.relevant:
                 module.forget_tree()
         self._index_from([*said, *together, *others], graph)
-        if self.project_index.cycles and said:  # what becomes of classes in a cycle depends on the order
+        in_order = self.project_index.cycles and said  # what becomes of classes in a cycle depends on the order
+        if in_order or not looked_at.isdisjoint(graph.registering):
             self.start_again()
             self._index_from(seen, graph)
 
-    def _index_early(self, modules: Sequence[Module]) -> Iterator[ProjectIndex | Module]:
-        """What modules tell while they are in memory, before the others are read; those that cannot tell it yet."""
+    def _index_early(self, modules: Sequence[Module], names: set[str]) -> Iterator[ProjectIndex | Module]:
+        """What modules tell while they are in memory, before the others are read; those that cannot tell it yet.
+
+        The `names` of the classes that were looked at are added: others may register these.
+        """
         graph = import_graph(modules, self.project, self.packages)
-        unknown = ProjectIndex(ImportGraph(is_complete=False))
+        unknown = ProjectIndex(ImportGraph(is_complete=False, seen_early=names))
         self.model.adopt(unknown)
         for module in modules:
             if module.path not in graph.relevant:

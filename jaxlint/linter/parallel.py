@@ -20,7 +20,8 @@ import msgspec
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
 from jaxlint.linter.storage import Storage, is_large
-from jaxlint.project.modules import Imports, Module, Project
+from jaxlint.project.modules import Module, Project
+from jaxlint.symbols.links import Links
 from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Unreadable
 
@@ -37,7 +38,7 @@ PAYS_FROM = {"fork": 400_000, "spawn": 1_500_000}
 _PARTS = 8
 
 #: What is known of a file: the digest of its content, what is wrong with it, what it imports.
-_Known = tuple[bytes | None, tuple[str, int | None, int | None] | None, Imports | None]
+_Known = tuple[bytes | None, tuple[str, int | None, int | None] | None, Links | None]
 
 
 class _Plan(NamedTuple):
@@ -286,13 +287,13 @@ def _known_of(module: Module) -> _Known:
     """What is known of a module, as it is sent."""
     problem = module.problem
     said = None if problem is None else (problem.message, problem.row, problem.column)
-    return module.content, said, module.known_imports
+    return module.content, said, module.known_links
 
 
 def _take(module: Module, said: _Known) -> None:
     """Take what another process knows of a module."""
-    content, problem, imports = said
-    module.adopt(content, None if problem is None else Unreadable(*problem), imports)
+    content, problem, links = said
+    module.adopt(content, None if problem is None else Unreadable(*problem), links)
 
 
 def _send(connection: Connection, message: tuple[str, Any]) -> None:

@@ -15,7 +15,7 @@ from jaxlint.project.reachability import import_graph
 def stored_index(project_index: ProjectIndex, modules: Iterable[Module], parts: Mapping[str, bytes]) -> StoredIndex:
     """An index as a run stores it, with the parts of its modules."""
     encode = msgspec.msgpack.encode
-    stored = {m.path: msgspec.Raw(encode(IndexedModule(m.imports, parts.get(m.path, b"")))) for m in modules}
+    stored = {m.path: msgspec.Raw(encode(IndexedModule(m.links, parts.get(m.path, b"")))) for m in modules}
     return StoredIndex(msgspec.Raw(encode(project_index)), stored)
 
 
@@ -29,7 +29,7 @@ def adds_the_same(checker: Checker, stored: StoredIndex, changed: Iterable[Modul
         return False  # what becomes of classes in a cycle depends on which is built first
     for module in changed:
         known = stored.module(module.path)
-        if known is None or known.imports != module.imports:
+        if known is None or known.links != module.links:
             return False
     checker.adopt(ProjectIndex(index.imports))
     for path in sorted(dirty):

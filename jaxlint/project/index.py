@@ -10,6 +10,7 @@ from typing import TypeAlias
 import msgspec  # which must compile annotations that are text: here they are none
 
 from jaxlint.project.reached import closed_over
+from jaxlint.symbols.links import Links
 
 #: What identifies a class or a function: the path of its file and its qualified name.
 Key: TypeAlias = tuple[str, str]
@@ -40,8 +41,11 @@ class ImportGraph(msgspec.Struct, array_like=True):
     importers: dict[str, list[str]] = msgspec.field(default_factory=dict)
     #: The paths of the modules that import others than those that are indexed from.
     outward: set[str] = msgspec.field(default_factory=set)
-    #: Whether all modules were read.
+    #: The paths of the modules that may register an imported class, by its name.
+    registering: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    #: Whether all modules were read, and the names of the classes that were looked at before that.
     is_complete: bool = True
+    seen_early: set[str] = msgspec.field(default_factory=set)
 
     def importing(self, paths: Iterable[str]) -> set[str]:
         """Some modules and those that import them, directly or through other modules."""
@@ -182,8 +186,8 @@ class ProjectIndex(msgspec.Struct, array_like=True):
 class IndexedModule(msgspec.Struct, frozen=True, array_like=True):
     """What a module has to do with the index of its project."""
 
-    #: The modules that it imports.
-    imports: tuple[tuple[int, str], ...]
+    #: What ties it to other modules.
+    links: Links
     #: Its part, encoded; empty if it has none.
     part: bytes
 

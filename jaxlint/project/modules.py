@@ -10,12 +10,13 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from jaxlint.cache.digests import digest
 from jaxlint.project.folders import Folders
 from jaxlint.project.reached import Reached
 from jaxlint.symbols.facts import Facts, FactsStore
+from jaxlint.symbols.links import Imports, Links
 from jaxlint.syntax.paths import ROOT_MARKERS
 from jaxlint.syntax.source import Source, Unreadable
 
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
-
-#: The modules that a module imports: how many dots, and the dotted name.
-Imports: TypeAlias = tuple[tuple[int, str], ...]
 
 
 class Module:
@@ -49,8 +47,8 @@ class Module:
         self._edited: EditedOutline | None = None
         #: What it gives to calls that may register a class, once asked for (`PytreeModel.registering_calls`).
         self.registering_calls: tuple[frozenset[str] | None, ...] | None = None
-        #: What it imports, if that is known already.
-        self.known_imports: Imports | None = None
+        #: What ties it to other modules, if that is known already.
+        self.known_links: Links | None = None
         #: Whether the store has the outline.
         self._is_stored = False
         #: Whether anything of its content was asked for.
@@ -99,19 +97,24 @@ class Module:
     def outline(self) -> Outline:
         """The outline; empty (and `problem` set) if the file cannot be read or parsed."""
         outline = self._read_outline()
-        self.known_imports = outline.imported_modules
+        self.known_links = outline.links
         return outline
 
     @property
-    def imports(self) -> Imports:
-        """The modules that it imports, as in the outline; none (and `problem` set) if it cannot be read or parsed."""
-        if self.known_imports is None:
+    def links(self) -> Links:
+        """What ties it to other modules; nothing (and `problem` set) if it cannot be read or parsed."""
+        if self.known_links is None:
             facts = self._known_facts()
             if facts is None:
-                self.known_imports = self.outline.imported_modules
-                return self.known_imports
-            self.problem, self.known_imports = facts.unreadable, facts.imports
-        return self.known_imports
+                self.known_links = self.outline.links
+                return self.known_links
+            self.problem, self.known_links = facts.unreadable, facts.links
+        return self.known_links
+
+    @property
+    def imports(self) -> Imports:
+        """The modules that it imports."""
+        return self.links.imports
 
     @cached_property
     def names_used(self) -> NamesUsed:
@@ -154,9 +157,9 @@ class Module:
         """Take over what is known of the text `before` an edit, so that only what the edit touches is parsed."""
         self._is_edited, self._edited = self._is_given, before._edited
 
-    def adopt(self, content: bytes | None, problem: Unreadable | None, imports: Imports | None) -> None:
+    def adopt(self, content: bytes | None, problem: Unreadable | None, links: Links | None) -> None:
         """Take from another process what is known of the file, so that it need not be read."""
-        self.content, self.problem, self.known_imports = content, problem, imports
+        self.content, self.problem, self.known_links = content, problem, links
 
     def mark_irrelevant(self, content: bytes | None) -> None:
         """Nothing can be found in it. `content` is None where nobody is going to ask for it."""

@@ -21,9 +21,12 @@ def import_graph(modules: Sequence[Module], project: Project, packages: Collecti
     given = {module.path for module in modules}
     seen = set(given)
     outward: set[str] = set()
+    registering: dict[str, list[str]] = {}
     while pending:
         module = pending.pop()
         imports = module.imports
+        for name in module.links.registers:
+            registering.setdefault(name, []).append(module.path)
         tops = {name.partition(".")[0] for level, name in imports if level == 0} | {module.name.partition(".")[0]}
         direct = not wanted.isdisjoint(tops)
         if direct:
@@ -44,7 +47,7 @@ def import_graph(modules: Sequence[Module], project: Project, packages: Collecti
                 imported.forget_source()
                 if project.store is not None and project.store.is_full:
                     imported.forget_outline()  # who imports all others would bring all outlines into memory
-    graph = ImportGraph(set(), importers, outward)
+    graph = ImportGraph(set(), importers, outward, registering)
     graph.relevant = graph.importing(reached)
     return graph
 

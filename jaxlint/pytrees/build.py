@@ -93,7 +93,7 @@ class PytreeModel:
         self.shared: dict[object, Any] = {}
         #: The classes that are being built, from the outermost.
         self._building: dict[Key, None] = {}
-        self.registrations = Registrations(project, self.resolver, self.callees, self.importers)
+        self.registrations = Registrations(project, self.resolver, self.callees, self.importers, self._registering)
         #: What was indexed of the project as a whole.
         self.project_index = ProjectIndex()
         #: The outermost classes that were being built when a class was asked for that was being built already.
@@ -253,6 +253,14 @@ class PytreeModel:
         if not graph.is_complete:
             raise NotIndexedYet
         return [self.project.reach(path, module) for path in graph.importers.get(module.path, ())]
+
+    def _registering(self, name: str, module: Module) -> list[Module]:
+        """The other modules that may register an imported class of a name, which a module declares."""
+        graph = self.project_index.imports
+        if not graph.is_complete:
+            graph.seen_early.add(name)
+        paths = graph.registering.get(name, ())
+        return [self.project.reach(path, module) for path in paths if path != module.path]
 
     def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
         """The visible classes that inherit from `cls`, directly or not."""

@@ -157,6 +157,16 @@ class DeclaredClass:
                     self._apply_made(made, seen, place)
         if self.elsewhere is not None:
             self._apply(*self.elsewhere)
+        elif self.registering is None:
+            self._read_importer()
+
+    def _read_importer(self) -> None:
+        """Note what a module that imports the class registers it with; the call itself is looked at there."""
+        found = self.model.registrations.of_importer(self.symbol)
+        if found is not None and not self.registrations and not self.roots and not self.unknown_base:
+            callee, call, module = found
+            self._apply(callee, by_call(call, module, guarded=False))
+            self.registrations.clear()
 
     def _apply_interpreted(self, decorator: Expr, place: Registration) -> bool:
         """Note what a decorator of the project does to the class; False if that cannot be determined."""

@@ -40,15 +40,25 @@ _TELLING_WORDS = ("register", "pytree", "dataclass")
 
 
 class Registrations:
-    """The registering calls of a project, looked up by class. `importers` gives the modules that import a module."""
+    """The registering calls of a project, looked up by class.
+
+    `importers` gives the modules that import a module, `registering` those that may register an imported class of a
+    name.
+    """
 
     def __init__(
-        self, project: Project, resolver: Resolver, callees: CalleeFinder, importers: Callable[[Module], list[Module]]
+        self,
+        project: Project,
+        resolver: Resolver,
+        callees: CalleeFinder,
+        importers: Callable[[Module], list[Module]],
+        registering: Callable[[str, Module], list[Module]],
     ) -> None:
         self.project = project
         self.resolver = resolver
         self.callees = callees
         self.importers = importers
+        self.registering = registering
         self._registrations: dict[str, dict[str, list[tuple[Callee | None, Call, bool]]]] = {}
         #: The calls that modules make outside of functions, without those that register nothing: each with the last
         #: part of the name, and whether it certainly registers something.
@@ -78,6 +88,23 @@ class Registrations:
                     found.setdefault(declared.qualname, []).append((None, call, guarded))
             self._registrations[path] = found
         return self._registrations[path].get(symbol.declaration.qualname, [])
+
+    def of_importer(self, symbol: ClassSymbol) -> tuple[Callee, Call, Module] | None:
+        """The one call outside of functions that registers an imported class, and its module; None if none is sure to.
+
+        Where several do, or one that may fail or not happen, what becomes of the class is not told.
+        """
+        found: list[tuple[Callee, Call, Module]] = []
+        for module in self.registering(symbol.declaration.name, symbol.module):
+            for call, guarded in _calls(module):
+                given = self.resolver.resolve(call.positional[0], module) if call.positional else None
+                if not isinstance(given, ClassSymbol) or given.key != symbol.key:
+                    continue
+                callee = self.callees.of_call(call, module, "")
+                if guarded or callee is None or callee.name not in BY_DECORATOR:
+                    return None
+                found.append((callee, call, module))
+        return found[0] if len(found) == 1 else None
 
     def registering_calls(self, path: str, start: Module) -> tuple[frozenset[str] | None, ...]:
         """The names that each statement which may register classes of `start` gives to calls; None if not seen."""

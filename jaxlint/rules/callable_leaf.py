@@ -14,7 +14,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
 from jaxlint.infer.known.values import UNKNOWN, Choice, Container, Instance, UnknownValue, Value, plain
 from jaxlint.libraries.transforms import LAST_NAMES, OF_EQUINOX, TRANSFORMS, Kind
-from jaxlint.project.modules import Imports, Module
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
@@ -29,6 +29,7 @@ from jaxlint.rules.analyses.instances.makers import makers
 from jaxlint.rules.analyses.instances.passed import calls_of, parameter_of
 from jaxlint.rules.analyses.under_trace.leaf_arithmetic import computed_trees
 from jaxlint.rules.base import BodyRule, Problem
+from jaxlint.symbols.links import Imports
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, last_name

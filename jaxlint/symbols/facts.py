@@ -19,6 +19,7 @@ from jaxlint import __version__
 from jaxlint.cache.digests import blake2b
 from jaxlint.cache.packs import NoPack, Pack, PackWriter
 from jaxlint.errors import UserError
+from jaxlint.symbols.links import Links
 from jaxlint.syntax.paths import shown_path
 from jaxlint.syntax.source import Unreadable
 
@@ -30,8 +31,8 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
     """What is known of a file; `problem` (message, row, column) says why it cannot be parsed."""
 
     problem: tuple[str, int | None, int | None] | None
-    #: The modules that it imports, as in the outline.
-    imports: tuple[tuple[int, str], ...]
+    #: What ties it to other modules, as in the outline.
+    links: Links
     #: An encoded `Outline`.
     raw: msgspec.Raw
 
@@ -131,7 +132,7 @@ class FactsStore:
         said = None if problem is None else (problem.message, problem.row, problem.column)
         try:
             raw = msgspec.Raw(self._encode(outline))
-            record = self._encode(Facts(said, outline.imported_modules, raw))
+            record = self._encode(Facts(said, outline.links, raw))
         except (msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError, ValueError):
             return False
         self.writer.add(content, record)

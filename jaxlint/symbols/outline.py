@@ -5,12 +5,13 @@ their bindings, the class and function declarations, and the *units*: the top-le
 their line range and their triggers. Only units whose triggers a rule asks for are read.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Tuple  # noqa: UP035
 
 import msgspec  # which must compile annotations that are text: here they are none
 
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Span, last_name
+from jaxlint.symbols.links import Links
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Span, dotted, last_name
 
 
 class Import(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):
@@ -308,6 +309,20 @@ class Outline(msgspec.Struct, array_like=True, gc=False):
     def module_scope(self) -> Scope:
         """The scope of the module itself, whose qualified name is empty."""
         return self.scopes[""]
+
+    @property
+    def links(self) -> Links:
+        """What ties the module to others."""
+        return Links(self.imported_modules, tuple(sorted(self._registered())))
+
+    def _registered(self) -> Iterator[str]:
+        """The names, where they are declared, of what is imported and then given to a call that registers it."""
+        for call in self.module_calls:
+            if last_name(call.func).startswith("register") and call.positional and call.at not in self.guarded_calls:
+                given = call.positional[0]
+                for bound in self.module_scope.bindings.get((dotted(given) or "").partition(".")[0], ()):
+                    if isinstance(bound, Import):
+                        yield last_name(given) if isinstance(given, Attribute) else bound.name or ""
 
     def function_of(self, scope: str) -> Function | None:
         """The function whose variables a scope holds, by the qualified name of that; None for other scopes."""

@@ -38,7 +38,6 @@ TYPES_TELL = {
     "decorated_function": "what a decorator leaves of a function, by its annotations",
     "overloaded": "which overload is called",
     "static_generic_alias": "the arguments of a generic alias",
-    "type_guard": "a guard",
     "chex_tuples": "what a generated method makes",
     "of_type_variable": "what bounds a type variable, where instances are compared",
 }
