@@ -88,7 +88,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def kept(shared: Path, request: pytest.FixtureRequest) -> Path:
+def stored(shared: Path, request: pytest.FixtureRequest) -> Path:
     """Where findings in fixtures stay, for the next run of pytest as well, if what they depend on is the same then."""
     cache = getattr(request.config, "cache", None)
     place = Path(cache.mkdir("linted")) if cache else shared / "linted"

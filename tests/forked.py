@@ -52,19 +52,19 @@ class Forked:
         self.stdin: BinaryIO = os.fdopen(ours[0], "wb")
         self.stdout: BinaryIO = os.fdopen(ours[1], "rb")
         self.stderr: BinaryIO = os.fdopen(ours[2], "rb")
-        self._told = os.fdopen(ours[3], "rb")
-        self.pid = int(self._told.readline())
+        self._status = os.fdopen(ours[3], "rb")
+        self.pid = int(self._status.readline())
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
         """How it has ended; None if it runs."""
-        if self.returncode is None and select.select([self._told], [], [], 0)[0]:
-            self.returncode = int(self._told.readline())
+        if self.returncode is None and select.select([self._status], [], [], 0)[0]:
+            self.returncode = int(self._status.readline())
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """How it ends."""
-        if self.returncode is None and not select.select([self._told], [], [], timeout)[0]:
+        if self.returncode is None and not select.select([self._status], [], [], timeout)[0]:
             raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0)
         code = self.poll()
         assert code is not None
@@ -77,7 +77,7 @@ class Forked:
 
     def close(self) -> None:
         """Let go of its streams."""
-        for stream in (self.stdin, self.stdout, self.stderr, self._told):
+        for stream in (self.stdin, self.stdout, self.stderr, self._status):
             with contextlib.suppress(BrokenPipeError):
                 stream.close()
 
@@ -169,18 +169,18 @@ def _serve(asked: socket.socket) -> None:
 
 def _watch(job: dict[str, Any], given: list[int]) -> NoReturn:
     """Fork a command and tell how it ends: only the one that has forked it knows."""
-    *standard, told = given
+    *standard, status = given
     child = os.fork()
     if not child:
         for number, one in enumerate(standard):
             os.dup2(one, number)
-        os.closerange(3, told + 1)
+        os.closerange(3, status + 1)
         _become(job)
     os.closerange(0, 3)
     for one in standard:
         os.close(one)
-    os.write(told, b"%d\n" % child)
-    os.write(told, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    os.write(status, b"%d\n" % child)
+    os.write(status, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     os._exit(0)
 
 

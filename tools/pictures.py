@@ -33,8 +33,8 @@ def program() -> str:
 
 def printed(*arguments: str) -> str:
     """What jaxlint prints of the program, with colours."""
-    kept = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
-    environment = {**kept, "FORCE_COLOR": "1", "JAXLINT_NO_CACHE": "1", "PYTHONPATH": str(ROOT)}
+    environ = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+    environment = {**environ, "FORCE_COLOR": "1", "JAXLINT_NO_CACHE": "1", "PYTHONPATH": str(ROOT)}
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / FILE).write_text(program(), encoding="utf-8")
         command = [sys.executable, "-m", "jaxlint", *arguments]

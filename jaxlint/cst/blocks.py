@@ -33,9 +33,9 @@ def _replace_body(change: ReplaceBody, tree: Tree, locate: Locate) -> dict[cst.C
     body = function.body
     if not isinstance(body, cst.IndentedBlock) or count_comments(body):
         raise CannotChange("a comment would be lost")
-    kept = body.body[:1] if function.get_docstring() is not None else ()
+    docstring = body.body[:1] if function.get_docstring() is not None else ()
     lines = [cst.parse_statement(line, tree.module.config_for_parsing) for line in change.lines]
-    return {body: lambda old: old.with_changes(body=[*kept, *lines])}
+    return {body: lambda old: old.with_changes(body=[*docstring, *lines])}
 
 
 @rewriters.register

@@ -60,8 +60,8 @@ def _drop_option(change: DropOption, tree: Tree, locate: Locate) -> dict[cst.CST
     def dropped(old: cst.CSTNode) -> New:
         assert isinstance(old, cst.Call)
         if left is not None:
-            kept = [arg.with_changes(value=left) if arg is option else arg for arg in call.args]
-            return old.with_changes(args=kept)
+            args = [arg.with_changes(value=left) if arg is option else arg for arg in call.args]
+            return old.with_changes(args=args)
         args = without(call.args, option)
         if isinstance(next(tree.around(call)), cst.Decorator) and len(args) < 2:
             if not args:
@@ -84,15 +84,15 @@ def _left(value: cst.BaseExpression, items: tuple[str | int, ...]) -> cst.BaseEx
         if not isinstance(one, cst.Element):
             raise CannotChange("more is unpacked")
         elements.append(one)
-    kept = elements
+    remaining = elements
     for one in elements:
         if _literal(one.value) in items:
-            kept = left_out(kept, one)
-    if len(kept) == len(elements):
+            remaining = left_out(remaining, one)
+    if len(remaining) == len(elements):
         raise CannotChange("it is not among them")
-    if isinstance(value, cst.Tuple) and len(kept) == 1:
-        kept = [kept[0].with_changes(comma=cst.Comma())]
-    return value.with_changes(elements=kept) if kept else None
+    if isinstance(value, cst.Tuple) and len(remaining) == 1:
+        remaining = [remaining[0].with_changes(comma=cst.Comma())]
+    return value.with_changes(elements=remaining) if remaining else None
 
 
 def _literal(value: cst.BaseExpression) -> object:

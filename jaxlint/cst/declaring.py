@@ -144,12 +144,12 @@ def _without_item(listed: cst.Arg | cst.Element, tree: Tree) -> dict[cst.CSTNode
 
 def left_out(elements: Sequence[cst.Element], gone: cst.Element) -> list[cst.Element]:
     """What stands in a display, without one."""
-    kept = [one for one in elements if one is not gone]
-    if _has_comments(gone) or (kept and elements[-1] is gone and _has_comments(kept[-1])):
+    remaining = [one for one in elements if one is not gone]
+    if _has_comments(gone) or (remaining and elements[-1] is gone and _has_comments(remaining[-1])):
         raise CannotChange("a comment would be lost")
-    if kept and elements[-1] is gone:
-        kept[-1] = kept[-1].with_changes(comma=gone.comma)
-    return kept
+    if remaining and elements[-1] is gone:
+        remaining[-1] = remaining[-1].with_changes(comma=gone.comma)
+    return remaining
 
 
 def _has_comments(element: cst.Element) -> bool:

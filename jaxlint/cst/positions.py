@@ -17,7 +17,7 @@ _ROW_END = re.compile(r"\r\n?|\n")
 
 
 class Positions(CodegenState):
-    """Is told by libcst what it prints."""
+    """Notes what libcst prints, and where."""
 
     def __init__(self, module: cst.Module, row: int) -> None:
         """Print a module whose first row is `row` of a file."""

@@ -88,7 +88,7 @@ class FunctionNode:
         return tree
 
     def _tree_of(self, node: cst.CSTNode) -> Tree:
-        return next(tree for tree in self._trees if tree.knows(node))
+        return next(tree for tree in self._trees if tree.contains(node))
 
     @cached_property
     def _events(self) -> dict[Span, Event]:

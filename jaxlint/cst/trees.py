@@ -127,7 +127,7 @@ class Tree:
         """The innermost node of a kind around a node."""
         return next((one for one in self.around(node) if isinstance(one, kind)), None)
 
-    def knows(self, node: cst.CSTNode) -> bool:
+    def contains(self, node: cst.CSTNode) -> bool:
         """Whether a node is one of this tree."""
         return id(node) in self._positions.places
 

@@ -120,7 +120,7 @@ class Group:
         """The text of the file `path` is another one now."""
         self._changed.add(path)
 
-    def knows(self, path: str) -> bool:
+    def is_settled(self, path: str) -> bool:
         """Whether what was last said about the file still holds."""
         self._renew()
         found, edition = self._answered.get(path, (None, -1))
@@ -195,7 +195,7 @@ class Group:
         return structs.replace(drawing, elsewhere=())
 
     def glance(self, path: str) -> list[Finding] | None:
-        """The findings of a file that can be told at once after an edit; None if only a complete check tells them."""
+        """The findings of a file that are certain at once after an edit; None if only a complete check finds them."""
         self._renew()
         module = self._project.add_file(path)
         if path not in self._said or path in self._raw or not _can_be_parsed(module):

@@ -132,7 +132,7 @@ class Workspace:
         """The other open files whose findings may have changed since they were last asked for. Raises `UserError`."""
         asked = [other for other in self._texts.open if other != path and self.refusal(other) is None]
         groups = [(other, self._group(other)) for other in asked]
-        return [other for other, group in groups if group is not None and not group.knows(other)]
+        return [other for other, group in groups if group is not None and not group.is_settled(other)]
 
     def files(self) -> list[str]:
         """The files below the folders that are checked, and the open files. Raises `UserError`."""

@@ -89,7 +89,7 @@ def ordered(findings: list[Finding]) -> list[Finding]:
 
 
 def _about(finding: Finding) -> str:
-    """What a finding is about, or what it advises: one place is not told twice to do the same."""
+    """What a finding is about, or what it advises: no place gets the same advice twice."""
     return finding.subject or finding.help
 
 

@@ -60,7 +60,7 @@ class Folders:
         return dict(self._begins)
 
     def are_as(self, digests: Mapping[str, bytes], beginnings: Mapping[str, bool]) -> bool:
-        """Whether folders are as they were when `digests` and `beginnings` told that."""
+        """Whether folders are as they were when `digests` and `beginnings` were taken."""
         return all(self._digest(folder) == known for folder, known in digests.items()) and all(
             _begins_project(self._seen(folder)) == begins for folder, begins in beginnings.items()
         )

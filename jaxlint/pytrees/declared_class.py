@@ -340,7 +340,7 @@ class DeclaredClass:
 
 
 def by_call(call: Call, module: Module, guarded: bool) -> Registration:
-    """A call of a module that registers a class; of what framework, and with what, is not told."""
+    """A call of a module that registers a class; for which framework, and with what, is unknown."""
     return Registration(
         PLAIN_CLASS,
         place_of(call.at),

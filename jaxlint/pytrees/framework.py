@@ -48,7 +48,7 @@ class Subclasses(Enum):
 class InitFalse(Enum):
     """What becomes of a field with `init=False`."""
 
-    KEPT = "flattened like the others"
+    FLATTENED = "flattened like the others"
     WARNED = "flattened like the others, with a warning"
     DROPPED = "left out of the pytree"
     REFUSED = "the class cannot be registered"
@@ -60,7 +60,7 @@ class FieldFunction(msgspec.Struct, frozen=True):
 
     #: Metadata that every call sets.
     fixed: Mapping[str, bool] = msgspec.field(default_factory=dict)
-    #: Metadata that a call sets unless it is told otherwise.
+    #: Metadata that a call sets unless a keyword says otherwise.
     usual: Mapping[str, bool] = msgspec.field(default_factory=dict)
     #: Keyword parameters that become metadata of the named key.
     keywords: Mapping[str, str] = msgspec.field(default_factory=dict)
@@ -214,7 +214,7 @@ class Framework(msgspec.Struct, frozen=True):
     #: Methods that select what a copy is to have changed.
     selecting_methods: frozenset[str] = frozenset()
     keyword_only: bool = False
-    init_false: InitFalse = InitFalse.KEPT
+    init_false: InitFalse = InitFalse.FLATTENED
     #: Whether fields are flattened from the instance's `__dict__`, where class attributes are not.
     reads_dict: bool = False
     #: Whether the framework's base class has `__eq__` and `__hash__` of its own.

@@ -40,7 +40,7 @@ def _declares(cls: PytreeClass, name: str) -> bool:
     field = cls.field(name)
     if field is None or not cls.framework.flattens_itself:
         return field is not None
-    return any(told is not None for told in (field.annotation, field.default, field.factory, field.assigned))
+    return any(part is not None for part in (field.annotation, field.default, field.factory, field.assigned))
 
 
 def _may_have(cls: PytreeClass, name: str, model: PytreeModel) -> bool:

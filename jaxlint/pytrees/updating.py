@@ -151,7 +151,7 @@ class UpdatingMethods:
         if not cls.is_pytree or function.self_name is None or function.is_generator or function.is_async:
             return False
         refused = cls.frozen is True and cls.frozen_names is None
-        if not (refused or function.only_returns) or not _is_kept(function.self_name, function, module):
+        if not (refused or function.only_returns) or not _is_only_copied(function.self_name, function, module):
             return False
         returned = function.return_values
         copies = [self._copies(value, cls, function, module, function.self_name) for value in returned]
@@ -232,7 +232,7 @@ class UpdatingMethods:
         if not self.only_compiles(function, module):
             return []
         own = function.parameters[1:] if function.self_name is not None else function.parameters
-        return [p for p in own if p.kind == "positional" and _is_kept(p.name, function, module)]
+        return [p for p in own if p.kind == "positional" and _is_only_copied(p.name, function, module)]
 
     def _returns_copies(
         self, function: Function, module: Module, parameter: Parameter, cls: PytreeClass | None
@@ -318,7 +318,7 @@ class UpdatingMethods:
         return name in UPDATE_METHODS and cls.frozen is True
 
 
-def _is_kept(name: str, function: Function, module: Module) -> bool:
+def _is_only_copied(name: str, function: Function, module: Module) -> bool:
     """Whether a parameter is given nothing else in a function but copies of variables."""
     bindings = module.outline.scopes[function.inner_scope].bindings[name]
     return len(bindings) == 1 + sum(variable == name for variable, _ in function.copies)

@@ -255,9 +255,9 @@ def _compared(
         if may_give_back(right, left, one.cls, given):
             return None
         gives_last = op == "==" and id(at) not in _tested_in(code)
-        kept = unchanged_fields(left, right, one.cls, given) | same_in_both(left, right, one.cls, given)
+        unchanged = unchanged_fields(left, right, one.cls, given) | same_in_both(left, right, one.cls, given)
         single = single_in_one(left, right, one.cls, code)
-        return _unequal(at, one, f"`{op}`", evaluator, gives_last, kept, single)
+        return _unequal(at, one, f"`{op}`", evaluator, gives_last, unchanged, single)
     if op in ("in", "not in"):
         held = plain(instances.value(right))
         symbol = evaluator.model.resolver.resolve(right, code.place.module, code.scope)
@@ -304,18 +304,18 @@ def _unequal(
     how: str,
     evaluator: Evaluator,
     gives_last: bool = False,
-    kept: Set[str] = frozenset(),
+    unchanged: Set[str] = frozenset(),
     single: Set[str] = frozenset(),
 ) -> Problem | None:
     """The problem of a comparison, if all fields are compared and one holds arrays.
 
-    `gives_last`: nobody asks for the truth value of what comparing the last field may give. `kept`: fields in which
-    both hold the same object, which tuples find to be equal without a look at it; `single`: those of one element.
+    `gives_last`: nobody asks for the truth value of what comparing the last field may give. `unchanged`: fields in
+    which both hold the same object, so that tuples find them equal without a look; `single`: those of one element.
     """
     family = evaluator.model.family(instance.cls, exact=instance.exact)
     if not all(map(_compares_fields, family)):
         return None
-    alike = kept if compares_as_tuples(instance.cls, evaluator) else frozenset()
+    alike = unchanged if compares_as_tuples(instance.cls, evaluator) else frozenset()
     field = _array_field(instance.cls, evaluator, alike | single)
     if field is None:
         return None
@@ -356,9 +356,10 @@ def compares_as_tuples(cls: PytreeClass, evaluator: Evaluator) -> bool:
     return cls.framework.is_tuple or not evaluator.model.target.holds(EQ_GIVES_LAST)
 
 
-def _array_field(cls: PytreeClass, evaluator: Evaluator, kept: Set[str]) -> Field | None:
-    """A field that is compared, is not `kept`, and certainly holds an array."""
-    compared = (f for f in cls.fields if f.name not in kept and (f.call is None or "compare" not in f.call.keywords))
+def _array_field(cls: PytreeClass, evaluator: Evaluator, unchanged: Set[str]) -> Field | None:
+    """A field that is compared, is not `unchanged`, and certainly holds an array."""
+    others = (f for f in cls.fields if f.name not in unchanged)
+    compared = (f for f in others if f.call is None or "compare" not in f.call.keywords)
     return next((field for field in compared if may_hold_several(field, cls, evaluator)), None)
 
 

@@ -112,7 +112,7 @@ class ChexExtraAttribute(EventRule):
             or not all(map(_is_open, family))
         ):
             return
-        if any(_knows(one, attr) or stays_outside(one, evaluator) for one in family):
+        if any(_declares(one, attr) or stays_outside(one, evaluator) for one in family):
             return
         way_out = f"declare `{attr}`, or keep it elsewhere"
         crosses = any(is_seen_to_cross(one, evaluator) for one in family)
@@ -134,7 +134,7 @@ def _is_open(cls: PytreeClass) -> bool:
     return known and cls.framework is CHEX and cls.registered is True and cls.frozen is False
 
 
-def _knows(cls: PytreeClass, attr: str) -> bool:
+def _declares(cls: PytreeClass, attr: str) -> bool:
     """Whether a class declares the attribute in any way, or answers for assignments itself."""
     if cls.field(attr) is not None or attr in cls.attributes_added or cls.method("__setattr__") is not None:
         return True

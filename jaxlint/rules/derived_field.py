@@ -256,34 +256,34 @@ def _assigned(function: Function, owner: PytreeClass, evaluator: Evaluator) -> I
     """What a constructor computes from another attribute, or from the parameter that becomes one."""
     body = evaluator.calls.body_of(FunctionSymbol(owner.module, function))
     own = function.self_name
-    kept: dict[str, str] = {p.name: p.name for p in function.parameters} if function.name == "__post_init__" else {}
+    stored: dict[str, str] = {p.name: p.name for p in function.parameters} if function.name == "__post_init__" else {}
     for statement in body or ():
         match statement:
             case Assign(targets=(Attribute(value=Name(id=name), attr=attr),), value=value) if name == own:
                 if isinstance(value, Name):
-                    kept[value.id] = attr
-                elif (source := _source(value, own, kept)) is not None and source != attr:
+                    stored[value.id] = attr
+                elif (source := _source(value, own, stored)) is not None and source != attr:
                     yield attr, source
 
 
 def _constructed(call: Call) -> Iterator[tuple[str, str]]:
     """What a call of the constructor computes from another argument of it."""
-    kept = {a.value.id: a.keyword for a in call.args if a.keyword is not None and isinstance(a.value, Name)}
+    stored = {a.value.id: a.keyword for a in call.args if a.keyword is not None and isinstance(a.value, Name)}
     for argument in call.args:
         if argument.keyword is not None and not isinstance(argument.value, Name):
-            source = _source(argument.value, None, kept)
+            source = _source(argument.value, None, stored)
             if source is not None:
                 yield argument.keyword, source
 
 
-def _source(value: Expr, own: str | None, kept: Mapping[str, str]) -> str | None:
+def _source(value: Expr, own: str | None, stored: Mapping[str, str]) -> str | None:
     """The one attribute of which a value is computed, if it is computed of one."""
-    found = _sources_of(value, own, kept)
+    found = _sources_of(value, own, stored)
     return next(iter(found)) if len(found) == 1 else None
 
 
-def _source_of_variables(value: Expr, kept: Mapping[str, str]) -> str | None:
-    return _source(value, None, kept)
+def _source_of_variables(value: Expr, stored: Mapping[str, str]) -> str | None:
+    return _source(value, None, stored)
 
 
 # -- fields that __post_init__ computes where they are None ----------------------------------------
@@ -322,8 +322,8 @@ def _derived_once(
             yield field, changed
 
 
-def _sources_of(value: Expr, own: str | None, kept: Mapping[str, str] = _NOTHING) -> frozenset[str]:
-    """The fields of whose values something is computed: attributes of `own`, and variables that are `kept` in a field.
+def _sources_of(value: Expr, own: str | None, stored: Mapping[str, str] = _NOTHING) -> frozenset[str]:
+    """The fields from whose values something is computed: attributes of `own`, and variables `stored` in a field.
 
     Empty where it may only be as large as one of them, or is computed of an item: an update may change others.
     """
@@ -332,8 +332,8 @@ def _sources_of(value: Expr, own: str | None, kept: Mapping[str, str] = _NOTHING
     read: dict[int, str] = {}
     in_part: set[int] = set()
     for part in parts(value):
-        if isinstance(part, Name) and part.id in kept:
-            read[id(part)] = kept[part.id]
+        if isinstance(part, Name) and part.id in stored:
+            read[id(part)] = stored[part.id]
         elif isinstance(part, Attribute):
             if own is not None and dotted(part.value) == own:
                 read[id(part)] = part.attr

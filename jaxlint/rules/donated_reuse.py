@@ -294,12 +294,12 @@ def _shared_problem(shared: SharedLeaves, path: str, call: Call, name: str) -> P
     )
 
 
-def _problem_of_list(kept: str, put: Expr, path: str, event: Cross, name: str) -> Problem:
+def _problem_of_list(container: str, put: Expr, path: str, event: Cross, name: str) -> Problem:
     way_out = f"append a copy: `jax.tree.map(jnp.copy, {path})`"
     return Problem(
         at=put.at,
         message=(
-            f"`{kept}` keeps `{path}`{_of_class(event)}, which is donated to `{name}`: the arrays in the list are"
+            f"`{container}` keeps `{path}`{_of_class(event)}, which is donated to `{name}`: the arrays in the list are"
             f" deleted when it is read; {way_out}"
         ),
         reason="the buffers of a donated argument are used for the results, and its arrays are deleted",
@@ -345,9 +345,9 @@ def _problem_of_alias(again: Expr, alias: str, path: str, event: Cross, name: st
     return _deleted(again, what, way_out, _keeping(event))
 
 
-def _problem_of_part(again: Expr, kept: str, attr: str, path: str, event: Cross, name: str) -> Problem:
+def _problem_of_part(again: Expr, holder: str, attr: str, path: str, event: Cross, name: str) -> Problem:
     what = (
-        f"`{dotted(again) or f'{kept}[...]'}` is `{attr}` of `{path}` and used again after `{path}`{_of_class(event)}"
+        f"`{dotted(again) or f'{holder}[...]'}` is `{attr}` of `{path}` and used again after `{path}`{_of_class(event)}"
         f" was donated to `{name}`"
     )
     way_out = f"keep a copy, `jax.tree.map(jnp.copy, {path}.{attr})`, or do not donate `{path}`"

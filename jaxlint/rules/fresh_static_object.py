@@ -55,7 +55,7 @@ class _Put(msgspec.Struct, frozen=True):
     cls: PytreeClass
     field: Field
     what: str
-    #: The call of a loop that makes the instance; None where it is not told.
+    #: The call of a loop that makes the instance; None where it is unknown.
     made: Call | None = None
     #: Whether that call makes a list of such instances.
     in_list: bool = False

@@ -106,8 +106,8 @@ class ImportTimeJax(ClassRule, BodyRule):
         if declaration.scope:
             return
         bound = [(a.name, a.value) for a in declaration.assignments]
-        kept = {m.name for m in cls.members if m.kind is Kind.CLASS_VAR or cls.framework.is_tuple}
-        bound += [(f.name, f.value) for f in declaration.fields if f.name in kept]
+        on_class = {m.name for m in cls.members if m.kind is Kind.CLASS_VAR or cls.framework.is_tuple}
+        bound += [(f.name, f.value) for f in declaration.fields if f.name in on_class]
         for name, value in bound:
             made = None if value is None else _made(value, cls.module, declaration.qualname, evaluator)
             if made is not None:

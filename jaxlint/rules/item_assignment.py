@@ -167,7 +167,7 @@ class ItemAssignment(EventRule):
             if is_made_with_numpy(classes, last_name(event.target), event.place.module, evaluator):
                 return
         keeper = event.owner.cls if event.owner is not None and not event.owner.cls.is_pytree else None
-        if keeper is not None and not all(_is_kept_in(c, event, evaluator) for c in event.place.subclasses(keeper)):
+        if keeper and not all(_holds_jax_array(c, event, evaluator) for c in event.place.subclasses(keeper)):
             return
         name = dotted(event.target)
         if instances:
@@ -200,7 +200,7 @@ def _shown(receiver: Value, event: AssignItem, evaluator: Evaluator) -> Value:
     return Array("jax", receiver.single) if is_updated_by_at(path, event.target.at, body) else receiver
 
 
-def _is_kept_in(cls: PytreeClass, event: AssignItem, evaluator: Evaluator) -> bool:
+def _holds_jax_array(cls: PytreeClass, event: AssignItem, evaluator: Evaluator) -> bool:
     """Whether what the methods of a class put into the attribute is an array of jax."""
     held = evaluator.attribute_type(cls, last_name(event.target))
     return isinstance(held, Array) and held.library == "jax"
@@ -294,7 +294,7 @@ def _is_on_host(module: Module) -> bool:
 
 
 def _is_written_for_both(module: Module, evaluator: Evaluator) -> bool:
-    """Whether functions of a module are told by an argument whether to work with numpy or jax.numpy: `xp=np`."""
+    """Whether an argument of functions of a module decides between numpy and jax.numpy: `xp=np`."""
     return any(
         evaluator.model.resolver.library_name(parameter.default, module, function.scope) in _ARRAY_MODULES
         for function in module.outline.functions.values()

@@ -138,7 +138,7 @@ def _ignored(event: Transformed, function: Function, evaluator: Evaluator) -> It
 
 @proposing
 def _compiled(event: Transformed, function: Function, names: Sequence[str], evaluator: Evaluator) -> Proposal | None:
-    """The fix: `jdc.jit`, which reads the annotations, compiles the function, or `jax.jit` is told the names."""
+    """The fix: `jdc.jit`, which reads the annotations, compiles the function, or `jax.jit` gets the names."""
     applied, module = event.applied, event.place.module
     written = spelled("jax_dataclasses.jit", module, evaluator.model.resolver, event.place.scope)
     if applied.transform.name != "jax.jit" or applied.bound or applied.given:

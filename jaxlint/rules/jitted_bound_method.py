@@ -24,7 +24,7 @@ from jaxlint.rules.analyses.changes.bound_part import changed_part, held_part
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
 from jaxlint.rules.analyses.changes.counting_for import is_changed_in_use, is_computed_with
 from jaxlint.rules.analyses.changes.given_instances import changed_later, parameters_stored
-from jaxlint.rules.analyses.changes.kept_compiled import SetOutside, set_outside
+from jaxlint.rules.analyses.changes.set_outside import SetOutside, set_outside
 from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given, reads, sets_option
 from jaxlint.rules.analyses.changes.stored_closures import keeping, stored_closures
 from jaxlint.rules.analyses.fields.hashing import unhashable
@@ -171,10 +171,10 @@ class JittedBoundMethod(NodeRule):
             elif event.function is not None and event.applied.transform.name == "jax.jit":
                 yield from _stale(event, event.function, receiver.cls, function, evaluator)
         yield from _stale_closures(function.code, evaluator)
-        for kept in parameters_stored(function.code):
-            found = changed_later(kept, function.code, evaluator)
+        for stored in parameters_stored(function.code):
+            found = changed_later(stored, function.code, evaluator)
             if found is not None:
-                yield _problem(kept.call.at, found.method.name, found.cls, found.attr, found.changing)
+                yield _problem(stored.call.at, found.method.name, found.cls, found.attr, found.changing)
 
 
 def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) -> Problem | None:
@@ -224,7 +224,7 @@ def _stale(
 ) -> Iterator[Problem]:
     """The attributes that the compiled method reads, and that change afterwards."""
     around, owner = event.place.method, event.place.owner
-    kept = None if around is None else keeping(event, around)
+    stored = None if around is None else keeping(event, around)
     part = None if around is None else held_part(event, around, node.code.body)
     if part is not None and owner is not None:
         found = None if forgets(owner) else changed_part(part, method, cls, owner, evaluator)
@@ -232,16 +232,16 @@ def _stale(
             yield _problem_of_part(event, method, cls, *found)
         if found is not None or part.is_named:
             return
-    if kept is not None and any(one.attr == kept.attr for one in parameters_stored(node.code)):
+    if stored is not None and any(one.attr == stored.attr for one in parameters_stored(node.code)):
         return  # who gives the instance tells when it changes
-    if kept is not None:
+    if stored is not None:
         for one in evaluator.model.family(cls):  # the method may be another one in a class that inherits
             overriding = one.method(method.name)
             compiled = method if overriding is None else overriding[1]
-            stale = _stale_attribute(compiled, one, kept.attr, evaluator)
+            stale = _stale_attribute(compiled, one, stored.attr, evaluator)
             if stale is not None:
                 yield _graded(
-                    _problem(event.at, compiled.name, one, *stale), compiled, one, kept.attr, stale, evaluator
+                    _problem(event.at, compiled.name, one, *stale), compiled, one, stored.attr, stale, evaluator
                 )
                 return
         return

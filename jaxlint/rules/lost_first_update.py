@@ -159,9 +159,9 @@ class LostFirstUpdate(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for pairs of updates in the blocks of one body."""
         updates = {id(e.at): e for e in code.events if isinstance(e, Update) and dotted(e.base or _NOTHING) is not None}
-        kept = [_made(s, updates) for s in code.statements] if updates else []
+        bindings = [_made(s, updates) for s in code.statements] if updates else []
         is_beside = any(isinstance(e, Beside) for e in code.events)
-        if not is_beside and not any(one is not None and one.name not in (None, one.root) for one in kept):
+        if not is_beside and not any(one is not None and one.name not in (None, one.root) for one in bindings):
             return
         in_loop = code.function is not None and any(isinstance(s, For) for s in code.statements)
         variables = Variables(code.body)
@@ -198,7 +198,7 @@ def _blocks(body: Body, guards: tuple[Body, ...]) -> Iterator[tuple[Body, tuple[
             yield from _blocks(inner, (*guards, *rest))
 
 
-def _kept(statement: Statement) -> tuple[str | None, Expr | None]:
+def _bound_or_returned(statement: Statement) -> tuple[str | None, Expr | None]:
     """What a statement keeps in which variable, or returns; None if it does neither."""
     match statement:
         case Assign(targets=(Name(id=name),), value=value) | Annotate(target=Name(id=name), value=value):
@@ -210,7 +210,7 @@ def _kept(statement: Statement) -> tuple[str | None, Expr | None]:
 
 def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
     """The update that a statement keeps in a variable, or returns."""
-    name, value = _kept(statement)
+    name, value = _bound_or_returned(statement)
     update = updates.get(id(value.at)) if isinstance(value, Call) else None
     if update is None or update.base is None:
         return None
@@ -316,7 +316,7 @@ class _Pair(msgspec.Struct, frozen=True):
         if self.code.function is None or not is_copy(first.update):
             return None
         for statement in self.block[index + 1 : index + _MOST_BETWEEN]:
-            name, value = _kept(statement)
+            name, value = _bound_or_returned(statement)
             if name in replaced and value is not None:
                 base = made_of(value, first.base, self.code, self.evaluator)
                 if base is not None:

@@ -184,9 +184,9 @@ class LostMutation(BodyRule):
                 if ANY_ITEM not in slot.path and is_put_back(mutation.slot, function, code.body):
                     continue  # bound for what is called meanwhile
                 if _is_rebuilt(mutation, slot, code, evaluator):
-                    found.append((mutation, _kept_at(slot, mutation, evaluator)))
+                    found.append((mutation, _stored_at(slot, mutation, evaluator)))
             elif mutation.owner is not None and mutation.of_attribute and mutation.slot.root not in code.contents.bound:
-                if not (_is_returned_by_method(mutation, code, evaluator) or _is_kept_once(mutation, code, evaluator)):
+                if not (_is_returned_by_method(mutation, code, evaluator) or _is_made_once(mutation, code, evaluator)):
                     yield from _while_tracing(mutation, mutation.owner, code, function, evaluator)
         lost = list(_unused(found, code, evaluator))
         shown = {id(mutation.at) for mutation, _ in lost}
@@ -274,7 +274,7 @@ def _is_rebuilt(mutation: Mutation, slot: Slot, code: CodeRead, evaluator: Evalu
     return isinstance(value, Container) and value.kind in CONTAINERS
 
 
-def _kept_at(slot: Slot, mutation: Mutation, evaluator: Evaluator) -> Slot:
+def _stored_at(slot: Slot, mutation: Mutation, evaluator: Evaluator) -> Slot:
     """Where a change ends up: what a property sets is kept in other attributes of the same object."""
     owner = mutation.owner
     is_property = owner is not None and mutation.of_attribute and evaluator.getter(owner, slot.path[-1]) is not None
@@ -326,8 +326,8 @@ def _is_looked_for(mutation: Mutation, slot: Slot, function: Function, code: Cod
         return False
     read = {id(p.value) for p in all_parts(code.body) if isinstance(p, Attribute)}
     taking = (s for s in walk(code.body) if all(stored.root != slot.root for _, stored in changed_by(s)))
-    kept = [s.value for s in taking if isinstance(s, (Assign, Return)) and s.value is not None]
-    if any(isinstance(p, Name) and p.id == slot.root and id(p) not in read for value in kept for p in parts(value)):
+    values = [s.value for s in taking if isinstance(s, (Assign, Return)) and s.value is not None]
+    if any(isinstance(p, Name) and p.id == slot.root and id(p) not in read for value in values for p in parts(value)):
         return False  # it goes into something, perhaps into what is returned
     is_there = slot.path[-1:] == mutation.slot.path[-1:]
     holder, part = (slot.path[:-1], mutation.purpose.part) if is_there else (slot.path, ())
@@ -450,7 +450,7 @@ def _is_returned_by_method(mutation: Mutation, code: CodeRead, evaluator: Evalua
     return any(_may_read(owner, name, mutation.slot.path[0], evaluator) for name in names)
 
 
-def _is_kept_once(mutation: Mutation, code: CodeRead, evaluator: Evaluator) -> bool:
+def _is_made_once(mutation: Mutation, code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether another method makes the attribute only if it is not there yet: then any trace may leave it behind."""
     method, owner = code.place.method, code.place.owner
     if method is None or owner is None or mutation.slot.root != method.self_name:

@@ -218,7 +218,7 @@ def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem
     given = [(a, f) for a, f in held if is_function(a.value) or any(map(is_function, handed_on(a, event, evaluator)))]
     given += _functions_by_name(event, evaluator)
     traced = (evaluator.traced.of(cls) or _stacking(cls, evaluator)) if given else None
-    if traced is None or _is_kept_out(event, evaluator) or _is_out_of_reach(traced, event, evaluator):
+    if traced is None or _is_no_leaf(event, evaluator) or _is_out_of_reach(traced, event, evaluator):
         return
     for argument, field in given:
         if not is_stored(field.name, cls) or _others_hold_pytrees(field, event, evaluator):
@@ -255,7 +255,7 @@ def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
     leaves = ((argument, cls.field(argument.name)) for argument in event.arguments if _is_text(argument.value))
     given = [(argument, field) for argument, field in leaves if field is not None and field.role is Role.LEAF]
     traced = (evaluator.traced.of(cls) or _stacking(cls, evaluator)) if given else None
-    if traced is None or _is_kept_out(event, evaluator) or _is_out_of_reach(traced, event, evaluator):
+    if traced is None or _is_no_leaf(event, evaluator) or _is_out_of_reach(traced, event, evaluator):
         return
     exprs = {id(a.at): a.value for a in event.call.args}
     for argument, field in given:
@@ -318,7 +318,7 @@ def _others_hold_pytrees(field: Field, event: Construct, evaluator: Evaluator) -
     return False
 
 
-def _is_kept_out(event: Construct, evaluator: Evaluator) -> bool:
+def _is_no_leaf(event: Construct, evaluator: Evaluator) -> bool:
     """Whether a class body puts the instance that is made into what is no leaf of a class that crosses."""
     module, at = event.place.module, place_of(event.call.at)
     if event.place.functions:

@@ -169,9 +169,10 @@ class ReboundSelf(NodeRule):
             elif function.name in CONSTRUCTORS and cls.field(target.id) is not None:
                 if _is_stored(target.id, code, function) or _is_surely_used(target, code):
                     continue
-                is_kept = _is_made_from_field(target, value, function)
-                fate = "keeps its value" if is_kept else "is never set, which raises TypeError"
-                if (is_kept or _is_set_here(target.id, code, cls, function)) and not _is_used(target, node, evaluator):
+                keeps_value = _is_made_from_field(target, value, function)
+                fate = "keeps its value" if keeps_value else "is never set, which raises TypeError"
+                shadows = keeps_value or _is_set_here(target.id, code, cls, function)
+                if shadows and not _is_used(target, node, evaluator):
                     yield _shadowed(target, cls, function, fate)
             elif cls.field(target.id) is not None and isinstance(value, (Binary, Call)):
                 if _is_surely_used(target, code) or not _returns_without(target.id, code, function):

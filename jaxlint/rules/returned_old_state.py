@@ -269,11 +269,11 @@ class _Reader:
     @cached_property
     def wholes(self) -> dict[str, str]:
         """The parameters that are handed back and stay what they are, by the variables that they are unpacked to."""
-        kept = self._code.parameters.keys() & self._returned - self._code.contents.bound
+        handed_back = self._code.parameters.keys() & self._returned - self._code.contents.bound
         return {
             name: statement.value.id
-            for statement in (self._code.statements if kept else ())
-            if isinstance(statement, Assign) and isinstance(statement.value, Name) and statement.value.id in kept
+            for statement in (self._code.statements if handed_back else ())
+            if isinstance(statement, Assign) and isinstance(statement.value, Name) and statement.value.id in handed_back
             for target in statement.targets
             if isinstance(target, Display)
             for name in target_names(target)

@@ -167,9 +167,9 @@ class ReusedKey(NodeRule):
             used += [(key, helped.function) for key in helped.keys] if helped is not None else []
             for key, helper in used:
                 held = _key_of(key, instances)
-                own = (_kept(key, code, evaluator) or _put_back(key, held, code)) if held is not None else []
+                own = (_leaving_key(key, code, evaluator) or _put_back(key, held, code)) if held is not None else []
                 if helper is not None and any(update.call is call for update in own):
-                    continue  # the function that draws makes the copy as well, and is told of itself
+                    continue  # the function that draws makes the copy as well, and has a finding of its own
                 if held is not None and own and _comes_back(own, dotted(root(key)), function):
                     if comes_round(own, dotted(root(key)), code, evaluator) or not (
                         _is_given_elsewhere(key, helper, code, evaluator)
@@ -242,7 +242,7 @@ def _key_of(expr: Expr, instances: LocalInstances) -> PytreeClass | None:
     return None
 
 
-def _kept(key: Expr, code: CodeRead, evaluator: Evaluator) -> list[Replace]:
+def _leaving_key(key: Expr, code: CodeRead, evaluator: Evaluator) -> list[Replace]:
     """The updates of the state that holds a key, if they are all that happens to it and none gives it another key."""
     assert isinstance(key, Attribute)
     updates = _updates(code)
@@ -329,15 +329,15 @@ def _is_instance(update: Update) -> bool:
 def _comes_back(updates: Sequence[Replace | Construct], base: str | None, function: FunctionNode) -> bool:
     """Whether a function returns one of the updates, and the state is given nothing else."""
     made = [function.node_at(update.call.at) for update in updates]
-    body, kept = function.body, set()
+    body, variables = function.body, set()
     for assigned in own(body, cst.Assign):
         targets = [one.target for one in assigned.targets]
         if assigned.value in made:
-            kept |= {one.value for one in targets[:1] if isinstance(one, cst.Name)}
+            variables |= {one.value for one in targets[:1] if isinstance(one, cst.Name)}
         elif base in set(names(targets)) and not _unpacks_parameter(assigned, function):
             return False
     values = list(returned(body))
-    return not kept.isdisjoint(names(values)) or any(part in made for v in values for part in own(v, cst.Call))
+    return not variables.isdisjoint(names(values)) or any(part in made for v in values for part in own(v, cst.Call))
 
 
 def _unpacks_parameter(assigned: cst.Assign, function: FunctionNode) -> bool:

@@ -447,7 +447,7 @@ def _problem(
 ) -> Problem:
     from jaxlint.rules.analyses.fixes.roles import unmarking_help
 
-    way_out = "make it a data field" if need is None else need.kept
+    way_out = "make it a data field" if need is None else need.way_out_if_static
     return Problem(
         at=at,
         message=f"field `{field.name}` of `{cls.name}` {how}: {cls.framework.static_array}; {way_out}",

@@ -380,7 +380,7 @@ def _problem(
 ) -> Problem:
     way_out = f"make `{field.name}` a data field"
     if need is not None:
-        way_out = need.kept if need.is_for_structure else f"{way_out}, {need.way_out}"
+        way_out = need.way_out_if_static if need.is_for_structure else f"{way_out}, {need.way_out}"
     fails = "where it is used (UnexpectedTracerError)"
     if is_compared:
         fails = "as soon as the structures are compared, or where it is used"

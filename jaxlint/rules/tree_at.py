@@ -201,7 +201,7 @@ def _selected(
 ) -> Iterator[tuple[Expr, Mapping[str, Value]]]:
     """The things that `where` returns, each with what its variables stand for; lists may be put together of others.
 
-    Of a list of which only that is known, `in_list`, nothing is told.
+    A list of which nothing else is known, `in_list`, says nothing.
     """
     match body:
         case Starred(value=held):
@@ -330,9 +330,9 @@ def _are_made_without(attr: str, field: Field, cls: PytreeClass, evaluator: Eval
 def _is_made_without(attr: str, made: Placed, evaluator: Evaluator) -> bool:
     if not isinstance(made.expr, Call):
         return False
-    told = made.expr.keyword(EMPTY_WITHOUT[attr])
+    option = made.expr.keyword(EMPTY_WITHOUT[attr])
     name = evaluator.model.resolver.library_name(made.expr.func, made.module, made.scope) or ""
-    return isinstance(told, Constant) and told.value is False and name.startswith("equinox.nn.")
+    return isinstance(option, Constant) and option.value is False and name.startswith("equinox.nn.")
 
 
 def _adds(expr: Binary, values: Mapping[str, Value], event: Update, evaluator: Evaluator) -> bool:

@@ -238,7 +238,7 @@ def _of_attribute(
 ) -> Iterator[Problem]:
     """The first data that each method puts into a container which is an attribute.
 
-    What is put in once the instance is made is not refused, but no part of its state: modules and variables are told.
+    What is put in once the instance is made is not refused, but no part of its state: modules, variables are reported.
     """
     from jaxlint.rules.analyses.fields.nnx_data import is_data
 
@@ -274,7 +274,7 @@ def _may_be_marked(attr: str, inside: Inside, cls: PytreeClass, evaluator: Evalu
 def _put_later(attr: str, variables: Sequence[str | None], inside: Inside) -> Iterator[tuple[Expr, Any]]:
     """What is put into a container afterwards, by a method or by item, and where: while it is an attribute or before.
 
-    What is put in before is told where the attribute is assigned.
+    What is put in before is reported where the attribute is assigned.
     """
     for statement in walk(inside.body, nested=False):
         match statement:

@@ -167,13 +167,13 @@ def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
     function = event.function
     declared = next((p for p in function.parameters if p.name == event.parameter), None) if function else None
     if function is not None and declared is not None:
-        if declared.name == function.self_name or _is_told_there(declared, function, event, evaluator):
+        if declared.name == function.self_name or _is_declared_there(declared, function, event, evaluator):
             return
     how = f"`{function.name}` is given one" if function is not None else "it is passed on"
     yield _problem(event.at, cls, how, refusing[0], _registering(cls, event.place.module, evaluator))
 
 
-def _is_told_there(declared: Parameter, function: Function, event: Cross, evaluator: Evaluator) -> bool:
+def _is_declared_there(declared: Parameter, function: Function, event: Cross, evaluator: Evaluator) -> bool:
     """Whether the declaration of a parameter tells what it is: there it is reported, or nothing is known.
 
     Where the body does not bear out what a parameter is annotated with, an instance that is made and given to it does.

@@ -37,7 +37,7 @@ from jaxlint.syntax.expressions import Argument, Name, Span
 #: Packages of which an outline says which of their parts are imported by name.
 _PARENTS = frozenset({"jax._src", "jax.experimental"})
 #: Methods that make instances. One that is declared for type checkers only is not there: that of a base runs, or the
-#: generated one. Any other method that is declared so is told to them because somebody brings it.
+#: generated one. Any other method is declared to them so because somebody brings it.
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})
 #: What makes something of what it is given.
 _PRODUCTS = (ast.Call, ast.BinOp)

@@ -62,7 +62,7 @@ def without_tables(text: str) -> str:
 
 
 def _shortened(text: str, *, is_named: bool) -> str:
-    kept: list[str] = []
+    pieces: list[str] = []
     done = begin = first = end = count = 0
     stay = _MANY if is_named else 1
 
@@ -70,7 +70,7 @@ def _shortened(text: str, *, is_named: bool) -> str:
         """Leave out the items of a table that do not stay; returns where the text goes on."""
         if count <= _MANY or (is_named and (count == stay or not _OPENS.search(text, max(begin - 200, 0), begin))):
             return done
-        kept.extend((text[done:first], _NO_BREAK.sub(" ", text[first:end])))
+        pieces.extend((text[done:first], _NO_BREAK.sub(" ", text[first:end])))
         return end
 
     for item in _item(is_named=is_named).finditer(text):
@@ -82,4 +82,4 @@ def _shortened(text: str, *, is_named: bool) -> str:
             first = item.start()
         end = item.end()
     done = cut()
-    return "".join([*kept, text[done:]])
+    return "".join([*pieces, text[done:]])

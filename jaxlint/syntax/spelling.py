@@ -28,7 +28,7 @@ def with_article(name: str) -> str:
 def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """The word among `known` that is most like `word`, from 0 (not at all) to 1; None if all are less like it.
 
-    A word that differs in its numbers alone is none: which of `JAX401` and `JAX509` was meant by `JAX9` cannot be told.
+    A word that differs in its numbers alone is none: which of `JAX401` and `JAX509` was meant by `JAX9` is unknown.
     Of names made of several words, those that are not the same must be alike: `actuator_qid` is no `actuator_actadr`,
     and `rope_theta` no `mrope_section`; of one word each, `state` is no `step`.
     """

@@ -391,9 +391,9 @@ def only_tries(body: Body) -> bool:
     if len(others) != 1 or not isinstance(others[0], Do):
         return False
     returned = (s.value for s in body if isinstance(s, Return))
-    kept = (s.value for s in body if isinstance(s, Assign))
+    assigned_values = (s.value for s in body if isinstance(s, Assign))
     return all(v is None or isinstance(v, Constant) for v in returned) and all(
-        isinstance(v, (Constant, Name)) for v in kept
+        isinstance(v, (Constant, Name)) for v in assigned_values
     )
 
 

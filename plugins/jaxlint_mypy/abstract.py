@@ -158,7 +158,7 @@ def _is_copied_as_pytree(front: FrontEnd, info: TypeInfo) -> bool:
 
 
 def _receivers(typ: Type) -> Iterator[Instance]:
-    """The instances that something may be; nothing is told of what else it may be."""
+    """The instances that something may be; what else it may be is unknown."""
     proper = get_proper_type(typ)
     if isinstance(proper, TypeVarType):
         yield from _receivers(proper.upper_bound)

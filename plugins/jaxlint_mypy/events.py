@@ -47,7 +47,7 @@ from jaxlint_mypy.parameters import instance_of
 from jaxlint_mypy.report import report
 from jaxlint_mypy.statements import Around, Statements, last_name, statements_of
 
-_KEPT = 8
+_MOST = 8
 _STEPS = frozenset({"+", "-"})
 #: Methods whose results are not what their types say.
 _UNTOLD = frozenset({"__new__", "enter_context", "enter_async_context"})
@@ -71,7 +71,7 @@ class EventFeeder:
         body = node.body if isinstance(node, FuncDef) else node.defs
         stored = self._statements.get(id(node))
         if stored is None or stored[0] is not body:  # the daemon puts another body into the same node
-            if len(self._statements) >= _KEPT:
+            if len(self._statements) >= _MOST:
                 self._statements.pop(next(iter(self._statements)))
             stored = self._statements[id(node)] = (body, statements_of(node))
         return stored[1]

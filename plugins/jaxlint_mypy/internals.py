@@ -161,7 +161,7 @@ def inferred_attributes(checker: TypeChecker) -> Iterator[MemberExpr]:
             yield node
 
 
-def kept(loaded: _T) -> _T:
+def spared_by_collector(loaded: _T) -> _T:
     """What was loaded just now is no garbage: Python need not look through it, as mypy says of what it has cached."""
     gc.freeze()
     gc.unfreeze()

@@ -204,7 +204,7 @@ def is_flax_method(info: TypeInfo, name: str) -> bool:
 def _is_made_unseen(cls: PytreeClass) -> bool:
     """Whether a base that mypy cannot see generates the constructor, or keeps mypy from saying what it takes."""
     if cls.framework.makes_dataclass and cls.framework.decorators:
-        return False  # mypy is told to make a dataclass
+        return False  # mypy makes a dataclass of it
     if not cls.is_dataclass or cls.custom_init() is not None or not cls.fields_known:
         return False
     from jaxlint.rules.analyses.instances.constructor_calls import is_constructor_known

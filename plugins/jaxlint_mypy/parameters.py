@@ -92,11 +92,11 @@ def instance_of(typ: Type | None) -> Instance | None:
 def with_keyword(signature: CallableType, name: str, typ: Type) -> CallableType:
     """A signature that takes a keyword of a type, whether it did before or not."""
     known = zip(signature.arg_names, signature.arg_kinds, signature.arg_types, strict=True)
-    kept = [one for one in known if one[0] != name]
+    others = [one for one in known if one[0] != name]
     return signature.copy_modified(
-        arg_names=[*(text for text, _, _ in kept), name],
-        arg_kinds=[*(kind for _, kind, _ in kept), nodes.ARG_NAMED_OPT],
-        arg_types=[*(one for _, _, one in kept), typ],
+        arg_names=[*(text for text, _, _ in others), name],
+        arg_kinds=[*(kind for _, kind, _ in others), nodes.ARG_NAMED_OPT],
+        arg_types=[*(one for _, _, one in others), typ],
     )
 
 
@@ -174,7 +174,7 @@ def widened(front: FrontEnd, typ: Type, depth: int = 0) -> Type:
 
 
 def _any_function(typ: CallableType) -> CallableType:
-    """A function of any parameters and result: what `partial` and transformations leave of one is rarely told well."""
+    """A function of any parameters and result: what `partial` and transformations leave of one is rarely typed well."""
     return typ.copy_modified(
         arg_types=[ANY, ANY],
         arg_kinds=[nodes.ARG_STAR, nodes.ARG_STAR2],

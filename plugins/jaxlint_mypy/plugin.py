@@ -23,7 +23,7 @@ from mypy.types import FunctionLike, Type
 from jaxlint_mypy.classes import as_mypy_does
 from jaxlint_mypy.front import FrontEnd, describe
 from jaxlint_mypy.hooks import GENERATED, Hooks
-from jaxlint_mypy.internals import is_daemon, is_ignored, kept, looking_again, note
+from jaxlint_mypy.internals import is_daemon, is_ignored, looking_again, note, spared_by_collector
 from jaxlint_mypy.untyped import is_beside_untyped
 
 _C = TypeVar("_C")
@@ -46,7 +46,7 @@ class JaxlintPlugin(Plugin):
         super().__init__(options)
         self._failure = ""
         self._is_daemon = is_daemon(options)
-        self._told = False
+        self._reported = False
         #: What was answered (of attributes: about the class), until a file is read or something fails.
         self._class_decorator: _Known = {}
         self._class_decorator_2: _Known = {}
@@ -75,7 +75,7 @@ class JaxlintPlugin(Plugin):
         self._hooks = self._try("the start", lambda: None, self._start)
 
     def _start(self) -> Hooks:
-        return kept(Hooks(FrontEnd(self.options), self))
+        return spared_by_collector(Hooks(FrontEnd(self.options), self))
 
     # -- mypy's life ---------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ class JaxlintPlugin(Plugin):
 
     def _look_again(self, checker: TypeChecker) -> None:
         self._ask("a checked file", "checked", checker)
-        if self._failure and not self._told:
+        if self._failure and not self._reported:
             with looking_again(checker, ()):
                 self._tell(checker, checker.tree)
 
@@ -179,8 +179,8 @@ class JaxlintPlugin(Plugin):
         owner, _, name = fullname.rpartition(".")
         if name not in GENERATED and (known := self._attribute.get(owner, _UNASKED)) is not _UNASKED:
             return known
-        kept_as = "" if name in GENERATED else owner
-        return self._hook("an attribute", "attribute", fullname, lambda ctx: ctx.default_attr_type, kept_as)
+        stored_as = "" if name in GENERATED else owner
+        return self._hook("an attribute", "attribute", fullname, lambda ctx: ctx.default_attr_type, stored_as)
 
     def get_class_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Generated methods that are taken from a class."""
@@ -196,11 +196,11 @@ class JaxlintPlugin(Plugin):
         return self._try(what, lambda: None, getattr(self._hooks, question), *asked)
 
     def _hook(
-        self, what: str, question: str, fullname: str, otherwise: Callable[[_C], _T], kept_as: str | None = None
+        self, what: str, question: str, fullname: str, otherwise: Callable[[_C], _T], stored_as: str | None = None
     ) -> Callable[[_C], _T] | None:
         """The callback that answers, made safe; None if there is nothing to be said about that name.
 
-        `kept_as` is the name by which the answer is kept, if that is another one; with none it is not kept.
+        `stored_as` is the name by which the answer is stored, if that is another one; with none it is not stored.
         """
         callback, is_settled = None, False
         if self._hooks is not None:
@@ -209,9 +209,9 @@ class JaxlintPlugin(Plugin):
             except Exception as error:
                 self._fail(what, error)
         if callback is None and self._failure:
-            return None if self._told else self._teller(question, otherwise)
+            return None if self._reported else self._teller(question, otherwise)
         found = None if callback is None else self._safe(what, callback, otherwise)
-        name = fullname if kept_as is None else kept_as
+        name = fullname if stored_as is None else stored_as
         if is_settled and name and question in self._known and not self._failure:
             self._known[question][name] = found
         return found
@@ -228,7 +228,7 @@ class JaxlintPlugin(Plugin):
             except Exception as error:
                 self._fail(what, error)
                 found = otherwise(ctx)
-            if not self._told:
+            if not self._reported:
                 self._tell(api, ctx)
             return found
 
@@ -253,15 +253,15 @@ class JaxlintPlugin(Plugin):
             return otherwise()
 
     def _fail(self, what: str, error: Exception) -> None:
-        """Keep what went wrong first; from now on nothing is answered at once, so that it can be told."""
+        """Keep what went wrong first; from now on nothing is answered at once, so that it can be reported."""
         self._failure = self._failure or describe(what, error)
         self._forget()
 
     def _tell(self, api: Any, at: Any) -> None:
         """Say once what went wrong, where mypy is just now."""
-        if self._told:
+        if self._reported:
             return
         failure = self._failure or (self._hooks.front.failure if self._hooks is not None else "")
         if failure:
             place = at if isinstance(at, MypyFile) else getattr(at, "context", None) or at.cls
-            self._told = note(api, failure, place)
+            self._reported = note(api, failure, place)

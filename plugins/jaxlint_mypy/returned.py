@@ -100,8 +100,8 @@ def _function(checker: TypeChecker, called: Expression) -> FuncDef | None:
     """The function behind an expression that is called: decorated, or given to a transformation just there."""
     if isinstance(called, CallExpr):
         named = called.callee
-        is_kept = isinstance(named, RefExpr) and named.fullname.replace("._src.api", "") in _KEEPING
-        return _function(checker, called.args[0]) if is_kept and called.args else None
+        goes_through = isinstance(named, RefExpr) and named.fullname.replace("._src.api", "") in _KEEPING
+        return _function(checker, called.args[0]) if goes_through and called.args else None
     node = called.node if isinstance(called, RefExpr) else None
     if node is None and isinstance(called, MemberExpr):
         owner = get_proper_type(known_type(checker, called.expr))

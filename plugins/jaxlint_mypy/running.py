@@ -8,7 +8,7 @@ from jaxlint.config.settings import Settings, rule_enabled
 from jaxlint.infer.evaluating.events import CodeRead, Event
 from jaxlint.rules import all_rules, body_rule_names, names_but_of_class_rules, names_but_of_event
 from jaxlint.rules.base import ClassRule, Rule
-from jaxlint_mypy.internals import kept
+from jaxlint_mypy.internals import spared_by_collector
 
 #: Rules not run here, beside those that only read bodies. What some report are mypy's own errors, once it knows
 #: the signatures: JAX311, JAX402 and JAX412 (call-arg), JAX404 (attr-defined). The others look at transformations, at
@@ -45,14 +45,14 @@ class RulesHere:
     def of_classes(self) -> list[ClassRule]:
         """Those that look at classes."""
         found = self._enabled(left_out() | names_but_of_class_rules())
-        return kept([rule for rule in found if isinstance(rule, ClassRule)])
+        return spared_by_collector([rule for rule in found if isinstance(rule, ClassRule)])
 
     def of_event(self, event: Event) -> list[Rule]:
         """Those that look at events of that type: most programs give no reason to load them."""
         kind = type(event)
         if kind not in self._of_events:
             unasked = names_but_of_event(kind) | (frozenset() if issubclass(kind, CodeRead) else BODY_RULES)
-            self._of_events[kind] = kept(self._enabled(left_out() | unasked))
+            self._of_events[kind] = spared_by_collector(self._enabled(left_out() | unasked))
         return self._of_events[kind]
 
     def _enabled(self, without: frozenset[str]) -> list[Rule]:

@@ -121,8 +121,8 @@ class TypesOnly:
             return
         if _is_itself(ctx.context) or self._may_share(ctx) or self._may_give_back(ctx, left[0]):
             return
-        kept = self._kept(ctx, left[0])
-        holder = self._holder(ctx.type, "compare", kept=kept) if left[1] in kept else left
+        unchanged = self._unchanged(ctx, left[0])
+        holder = self._holder(ctx.type, "compare", unchanged=unchanged) if left[1] in unchanged else left
         if holder is None:
             return
         from jaxlint.rules.array_equality import last_compared
@@ -161,7 +161,7 @@ class TypesOnly:
 
         return may_give_back(left, right, cls, given) or may_give_back(right, left, cls, given)
 
-    def _kept(self, ctx: MethodContext, cls: PytreeClass) -> Set[str]:
+    def _unchanged(self, ctx: MethodContext, cls: PytreeClass) -> Set[str]:
         """The fields that are equal without a look at what they hold (as `jaxlint check` asks)."""
         from jaxlint.rules.analyses.instances.built_alike import same_in_both
         from jaxlint.rules.analyses.instances.same_objects import unchanged_fields
@@ -241,14 +241,16 @@ class TypesOnly:
         """Report that something is hashed that cannot be."""
         self._tell(api, at, f"{how}: {why}", codes.UNHASHABLE, _EQUALITY)
 
-    def _holder(self, typ: Type | None, *without: str, kept: Set[str] = frozenset()) -> tuple[PytreeClass, str] | None:
-        """A pytree class and a field of it that is an array, is not `kept`, and is not declared `without` something."""
+    def _holder(
+        self, typ: Type | None, *without: str, unchanged: Set[str] = frozenset()
+    ) -> tuple[PytreeClass, str] | None:
+        """A pytree class and one of its fields: an array, not `unchanged`, and not declared `without` something."""
         instance = instance_of(typ)
         cls = self.front.class_of(instance.type) if instance is not None else None
         if cls is None or instance is None or not cls.is_pytree or not cls.fields_known:
             return None
         keywords = ((f, () if f.call is None else f.call.keywords) for f in cls.fields if f.role is not Role.STATIC)
-        asked = (f for f, given in keywords if f.name not in kept and not any(word in given for word in without))
+        asked = (f for f, given in keywords if f.name not in unchanged and not any(word in given for word in without))
         array = next((f.name for f in asked if self._is_array(field_type(instance, f.name), f, cls)), None)
         return None if array is None else (cls, array)
 

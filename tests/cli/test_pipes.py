@@ -70,9 +70,9 @@ def test_pipes_in_the_cache(tmp_path: Path) -> None:
     cache = tmp_path / ".jaxlint_cache"
     stored = [path.relative_to(cache) for path in sorted(cache.rglob("*")) if path.is_file()]
     assert len(stored) > 3
-    shutil.move(cache, tmp_path / "kept")
+    shutil.move(cache, tmp_path / "stored")
     for name in stored:
-        shutil.copytree(tmp_path / "kept", cache)
+        shutil.copytree(tmp_path / "stored", cache)
         replaced(cache / name)
         check(tmp_path)
         done = forked.run("jaxlint", ["clean"], tmp_path, environment())

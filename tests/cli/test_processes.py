@@ -45,7 +45,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_told() -> None:
+def test_a_full_disk_is_reported() -> None:
     with open("/dev/full", "w") as full:
         result = subprocess.run(command(), stdout=full, stderr=subprocess.PIPE, text=True)
     assert (result.returncode, result.stderr) == (
@@ -54,7 +54,7 @@ def test_a_full_disk_is_told() -> None:
     )
 
 
-def test_a_closed_output_is_told() -> None:
+def test_a_closed_output_is_reported() -> None:
     shell = ["sh", "-c", 'exec "$@" >&-', "sh", *command()]
     result = subprocess.run(shell, stderr=subprocess.PIPE, text=True)
     assert (result.returncode, result.stderr) == (2, "jaxlint: error: the standard output is closed\n")

@@ -419,7 +419,7 @@ def test_per_file_ignores_win() -> None:
         (("ALL",), ("unreadable-file",), False),
     ],
 )
-def test_unreadable_files_are_told_unless_just_that_is_ignored(
+def test_unreadable_files_are_reported_unless_just_that_is_ignored(
     select: tuple[str, ...] | None, ignore: tuple[str, ...], enabled: bool
 ) -> None:
     assert rule_enabled(Unreadable, Settings(select=select, ignore=ignore)) is enabled

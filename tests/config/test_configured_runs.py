@@ -128,7 +128,7 @@ def test_per_file_ignores(capsys: pytest.CaptureFixture[str]) -> None:
     assert codes(capsys, ".", "../src") == {"../src/b.py": BOTH}
 
 
-def test_a_broken_nested_configuration_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_nested_configuration_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     make({"a.py": "", "sub/a.py": "", "sub/pyproject.toml": "[tool.jaxlint]\n\nslect = []\n"})
     assert cli.main(["check"]) == 2
     message = "jaxlint: error: sub/pyproject.toml:3: unknown key `slect`; did you mean `select`?\n"
@@ -278,7 +278,7 @@ def test_registration_without_lists_by_target_jax(target: tuple[int, ...] | None
         assert "before jax 0.4.36: it raises TypeError" in one.message
 
 
-def test_extra_names_that_stand_for_nothing_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_extra_names_that_stand_for_nothing_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     names = ["mylib.deco.pytree", "mylib.deco.pytre", "mylib.decos.pytree", "other.pytree", "mylb.pytree", "pytree"]
     table = "".join(f'"{name}" = "flax.struct.dataclass"\n' for name in names)
     make(
@@ -290,14 +290,14 @@ def test_extra_names_that_stand_for_nothing_are_told(capsys: pytest.CaptureFixtu
         }
     )
     warning = "jaxlint: warning: extra-decorators: `{}` stands for nothing: {}\n"
-    told = [
+    reported = [
         ("mylib.deco.pytre", "`mylib.deco` has no `pytre`"),
         ("mylib.decos.pytree", "`mylib` has no `decos`"),
         ("mylb.pytree", "no module `mylb` is found, and no file that was checked names one"),
     ]
     for _ in range(2):  # the second time nothing is checked anew
         assert cli.main(["check", "."]) == 0
-        assert capsys.readouterr().err == "".join(warning.format(*one) for one in told)
+        assert capsys.readouterr().err == "".join(warning.format(*one) for one in reported)
     for arguments in (["a.py"], ["-q", "."], ["--shard", "1/2", "."]):
         assert cli.main(["check", *arguments]) == 0
         assert "stands for nothing" not in capsys.readouterr().err

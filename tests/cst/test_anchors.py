@@ -80,9 +80,9 @@ def place_of(finding: Finding) -> Range:
     return finding.row, finding.column - 1, finding.end_row, finding.end_column - 1
 
 
-def test_findings_stand_on_nodes(is_thorough: bool, kept: Path) -> None:
+def test_findings_stand_on_nodes(is_thorough: bool, stored: Path) -> None:
     some = cases.rotated(cases.programs())
-    found = linted(some, kept)
+    found = linted(some, stored)
     wrong = []
     looked_at = 0
     for one in some if is_thorough else some[::5]:

@@ -336,9 +336,9 @@ def test_what_goes_takes_no_comment_of_its_own_along() -> None:
     text = f"from tjax.dataclasses import dataclass\n\n\n{decorated}"
     settings = Settings(select=("JAX106",))
     assert fix_source(text.format("  # why"), settings=settings)[0] == text.format("").replace("    slots=True,\n", "")
-    kept = text.format("\n    # of the next one")
-    after, left = fix_source(kept, settings=settings)
-    assert (after, [finding.code for finding in left]) == (kept, ["JAX106"])
+    commented = text.format("\n    # of the next one")
+    after, left = fix_source(commented, settings=settings)
+    assert (after, [finding.code for finding in left]) == (commented, ["JAX106"])
 
 
 SEVERAL = """import jax
@@ -394,7 +394,7 @@ def test_what_is_offered_is_done(project: Path, capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("option", ["--fix", "--diff"])
-def test_a_refusal_is_told_once_where_it_stands(
+def test_a_refusal_is_reported_once_where_it_stands(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
     """Findings with the same words are told apart by their places, and what is refused stops none of the others."""

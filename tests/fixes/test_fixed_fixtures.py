@@ -90,13 +90,13 @@ def programs(
     request: pytest.FixtureRequest,
     is_thorough: bool,
     all_fixes: None,
-    kept: Path,
+    stored: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Path, list[Fixed]]:
     """A folder with the fixed programs of one rule, those in which something can be fixed."""
     root = tmp_path_factory.mktemp("fixed").resolve()
     some = PROGRAMS[request.param] if is_thorough else cases.rotated(PROGRAMS[request.param])
-    found = linted(some, kept)
+    found = linted(some, stored)
     is_fixable = {id_ for id_, findings in found.items() if any(finding.fix is not None for finding in findings)}
     tried = [one for one in some if one.id in is_fixable and (is_thorough or one.environment == MAIN)]
     return root, fixed_programs(tried, root)

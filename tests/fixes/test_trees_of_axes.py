@@ -40,7 +40,7 @@ def use(batch: Batch):
 batch = Batch(jnp.ones((4, 3)), jnp.ones(4))
 """
 #: Trees of axes that stay as they are.
-KEPT = {
+UNCHANGED = {
     "keyword": "jax.vmap(label, in_axes=(Batch(0, 0),))(batch)",
     "position": "jax.vmap(label, (Batch(0, 0),), 0)(batch)",
     "results": "jax.vmap(lambda b: b, out_axes=Batch(1, 0))(batch)",
@@ -67,11 +67,11 @@ def fixed(more: str) -> tuple[str, int]:
     return after, len(left)
 
 
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("name", UNCHANGED)
 def test_a_tree_of_axes_stays(name: str) -> None:
-    after, left = fixed(KEPT[name])
+    after, left = fixed(UNCHANGED[name])
     assert "batch = Batch.make(jnp.ones((4, 3)), jnp.ones(4))" in after and not left
-    assert after.endswith(KEPT[name] + "\n")
+    assert after.endswith(UNCHANGED[name] + "\n")
 
 
 @pytest.mark.parametrize("name", UNKNOWN)

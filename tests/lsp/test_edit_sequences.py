@@ -122,9 +122,9 @@ class Edits(RuleBasedStateMachine):
         before = self.answered.get(path, [])
         now = self.answers[path] = shown(self.workspace.findings(path))
         if at_once is not None:
-            told = {answer[5:7] for answer in (*before, *now)}
-            assert all((f.code, f.message) in told for f in at_once)
-            self.seen["told at once"] += len(at_once)
+            reported = {answer[5:7] for answer in (*before, *now)}
+            assert all((f.code, f.message) in reported for f in at_once)
+            self.seen["said at once"] += len(at_once)
         if all(answer[5] != "JAX001" for answer in now):
             self.answered[path] = now
 
@@ -191,5 +191,5 @@ def test_sequences_of_edits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_
     )
     print(dict(seen))
     assert seen["sequences"] >= number
-    counts = ("edits", "appeared", "vanished", "stored answers", "dependents", "parsed in part", "told at once")
+    counts = ("edits", "appeared", "vanished", "stored answers", "dependents", "parsed in part", "said at once")
     assert all(seen[what] >= number / 10 for what in counts)

@@ -68,7 +68,7 @@ def test_what_the_edited_function_shows_is_added_to_what_was_found(tmp_path: Pat
     assert workspace.glance(str(path)) is None  # too much at once
 
 
-def test_the_client_is_told_at_once_and_then_the_rest(start: Callable[[], Client], tmp_path: Path) -> None:
+def test_the_client_is_reported_at_once_and_then_the_rest(start: Callable[[], Client], tmp_path: Path) -> None:
     """A field that is removed is missed by a function far away from its class: only a complete check sees that."""
     client = start()
     client.initialize(tmp_path)
@@ -90,7 +90,7 @@ def test_the_client_is_told_at_once_and_then_the_rest(start: Callable[[], Client
     assert client.stop() == 0
 
 
-def test_a_client_that_asks_is_told_to_ask_again(start: Callable[[], Client], tmp_path: Path) -> None:
+def test_a_client_that_asks_is_reported_to_ask_again(start: Callable[[], Client], tmp_path: Path) -> None:
     client = start()
     refreshes = {**PULL, "workspace": {**PULL.get("workspace", {}), "diagnostics": {"refreshSupport": True}}}
     client.initialize(tmp_path, capabilities=refreshes)

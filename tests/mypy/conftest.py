@@ -35,7 +35,7 @@ def cached(shared: Path, request: pytest.FixtureRequest) -> Path:
 
 @contextmanager
 def used(cached: Path) -> Iterator[str]:
-    """The option by which one mypy at a time uses what is kept."""
+    """The option by which one mypy at a time uses what is stored."""
     with FileLock(cached / "mypy.lock"):
         yield f"--cache-dir={cached / 'cache'}"
 
@@ -61,7 +61,7 @@ def libraries(shared: Path, cached: Path) -> Path:
 def reported(request: pytest.FixtureRequest, shared: Path, cached: Path) -> dict[str, list[Report]]:
     """What one run of mypy reports for the corpus, by program: for few of its programs, unless comparisons are run.
 
-    For the few it is the first that mypy is asked here, if nothing is kept: libraries and programs are read at once.
+    For the few it is the first that mypy is asked here, if nothing is stored: libraries and programs are read at once.
     """
     is_all = any(item.get_closest_marker("comparisons") for item in request.session.items)
     folder = shared / ("mypy_corpus" if is_all else "mypy_few")

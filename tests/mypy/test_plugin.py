@@ -241,7 +241,9 @@ QUESTIONS = [
         *((f"jaxlint_mypy.hooks.Hooks.{name}", []) for name in ("see", "forget", "_refresh", *QUESTIONS)),
     ],
 )
-def test_a_failure_is_told_once(folder: Path, broken: str, left: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_reported_once(
+    folder: Path, broken: str, left: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*args: object, **kwargs: object) -> None:
         raise ZeroDivisionError("on purpose")
 

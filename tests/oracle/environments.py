@@ -85,10 +85,10 @@ def look_up(name: str) -> str | Unavailable:
     return build(name, versions.lock(name))
 
 
-def build(name: str, requirements: Path, kept: bool = False) -> str | Unavailable:
+def build(name: str, requirements: Path, stored: bool = False) -> str | Unavailable:
     """The Python of an environment with the Python of the column `name` and what a file of requirements pins.
 
-    Other environments of that name are removed, unless they are to be `kept`.
+    Other environments of that name are removed, unless they are to be `stored`.
     """
     column = versions.COLUMNS[name]
     python = next(filter(None, map(find_python, column.pythons)), None)
@@ -102,7 +102,7 @@ def build(name: str, requirements: Path, kept: bool = False) -> str | Unavailabl
     with FileLock(ENVIRONMENTS / f"{name}.lock"):
         if done.exists():
             return str(inside)
-        for old in () if kept else ENVIRONMENTS.glob(f"{name}-*"):
+        for old in () if stored else ENVIRONMENTS.glob(f"{name}-*"):
             shutil.rmtree(old)
         print(f"building the environment {name} ({python})", file=sys.stderr)
         make = [UV, "venv", "--quiet", "--python", python, str(folder)]

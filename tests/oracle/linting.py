@@ -72,10 +72,10 @@ def fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def linted(some: Iterable[Program], kept: Path) -> dict[str, list[Finding]]:
+def linted(some: Iterable[Program], stored: Path) -> dict[str, list[Finding]]:
     """The findings of programs by their ids, with these versions and with fixes.
 
-    What several tests ask for is linted once, and `kept` in that folder.
+    What several tests ask for is linted once, and `stored` in that folder.
     """
     by_rule: dict[str, list[Program]] = defaultdict(list)
     for program in some:
@@ -83,7 +83,7 @@ def linted(some: Iterable[Program], kept: Path) -> dict[str, list[Finding]]:
     found: dict[str, list[Finding]] = {}
     for rule, of_rule in sorted(by_rule.items()):
         digest = hashlib.sha256("\n".join(sorted(program.id for program in of_rule)).encode()).hexdigest()
-        made = once(kept, f"{rule}_{digest[:16]}", partial(_with_fixes, of_rule))
+        made = once(stored, f"{rule}_{digest[:16]}", partial(_with_fixes, of_rule))
         found |= msgspec.convert(made, dict[str, list[Finding]])
     return found
 

@@ -21,7 +21,7 @@ def test_it_is_made_once(tmp_path: Path) -> None:
 
 def test_its_folder_may_be_taken_away_meanwhile(tmp_path: Path) -> None:
     """As a second pytest in the same tree does whose sources are newer."""
-    folder = tmp_path / "kept" / "old"
+    folder = tmp_path / "stored" / "old"
 
     def make() -> dict[str, int]:
         shutil.rmtree(folder)

@@ -116,7 +116,7 @@ def edits(folder: Path, number: int) -> Iterator[tuple[str, str]]:
         yield str(folder / name), text
 
 
-def told(findings: Sequence[Finding], seen: Counter[str]) -> list[Finding]:
+def reported(findings: Sequence[Finding], seen: Counter[str]) -> list[Finding]:
     seen.update(f.code for f in findings if f.code.startswith("TRY"))
     return sorted(findings, key=lambda f: f.sort_key)
 
@@ -135,7 +135,7 @@ def test_in_an_editor(project: Path, is_thorough: bool) -> None:
             fresh.set_text(one, its)
         for one in paths:
             found = workspace.findings(one)
-            assert told(found, seen) == told(fresh.findings(one), Counter()), (path, one, texts)
+            assert reported(found, seen) == reported(fresh.findings(one), Counter()), (path, one, texts)
             seen["changed elsewhere"] += one != path and found != before[one]
             before[one] = found
         assert not workspace.take_errors()
@@ -152,7 +152,9 @@ def test_between_runs(project: Path, tmp_path: Path, is_thorough: bool) -> None:
         warm = check_paths([str(project)], SETTINGS, cache=cache)
         cold = check_paths([str(project)], SETTINGS)
         assert not cold.errors and not warm.errors
-        assert told([*warm.findings, *warm.suppressed], seen) == told([*cold.findings, *cold.suppressed], Counter())
+        assert reported([*warm.findings, *warm.suppressed], seen) == reported(
+            [*cold.findings, *cold.suppressed], Counter()
+        )
         seen["edits"] += 1
     print(dict(seen))
     assert min(seen["TRY101"], seen["TRY102"]) > 30

@@ -310,7 +310,7 @@ def test_a_folder_is_no_name_for_stdin(run: Run) -> None:
     assert run("-", "--stdin-filename", "pkg", stdin=STEP) == expected
 
 
-def test_a_closed_stdin_is_told() -> None:
+def test_a_closed_stdin_is_reported() -> None:
     shell = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "jaxlint", "check", "-"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(shell, capture_output=True, text=True, env=environment)

@@ -21,17 +21,17 @@ PROGRAMS = cases.by_case(cases.rotated(cases.programs()))
 
 def of_code(found: dict[str, list[Finding]], code: str) -> dict[str, list[tuple[object, ...]]]:
     """The findings of one code, without their fixes."""
-    kept = {id_: [f for f in findings if f.code == code] for id_, findings in found.items()}
-    return {id_: [(*f.sort_key, f.message, f.confidence) for f in some] for id_, some in kept.items() if some}
+    own = {id_: [f for f in findings if f.code == code] for id_, findings in found.items()}
+    return {id_: [(*f.sort_key, f.message, f.confidence) for f in some] for id_, some in own.items() if some}
 
 
 @pytest.mark.comparisons
 @pytest.mark.parametrize("rule", sorted({some[0].rule for some in PROGRAMS.values()} & RULES.keys()))
-def test_a_rule_alone_finds_the_same(rule: str, kept: Path, tmp_path: Path) -> None:
+def test_a_rule_alone_finds_the_same(rule: str, stored: Path, tmp_path: Path) -> None:
     """One program of each of its cases, with all rules and with it alone."""
     some: list[Program] = [program for of_case in PROGRAMS.values() for program in of_case if program.rule == rule]
     code = RULES[rule]
-    together = of_code(linted(some, kept), code)
+    together = of_code(linted(some, stored), code)
     alone = of_code(lint(some, tmp_path, target_versions=target_versions(here()), select=(code,)), code)
     assert alone == together
     assert together

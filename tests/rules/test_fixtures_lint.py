@@ -43,14 +43,14 @@ READS_BEFORE = "replace-unknown-field/read_as_none/"
 
 @pytest.fixture(scope="module")
 def findings(
-    request: pytest.FixtureRequest, kept: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, stored: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[Finding]]:
     """The findings of the programs that are asked for; what other tests ask for as well is linted once."""
     asked = chosen(request)
     first = [program for program in asked if program.id in FIRST]
     others = [program for program in asked if program.id not in FIRST]
     found = lint(others, tmp_path_factory.mktemp("linted"), target_versions=target_versions(here()))
-    return found | linted(first, kept)
+    return found | linted(first, stored)
 
 
 def parameters() -> Iterator[Any]:

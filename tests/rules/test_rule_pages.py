@@ -132,14 +132,14 @@ def test_no_row_of_the_readme_is_wrong() -> None:
 
 
 @pytest.fixture(scope="module")
-def findings(is_thorough: bool, kept: Path) -> list[tuple[Finding, Program]]:
+def findings(is_thorough: bool, stored: Path) -> list[tuple[Finding, Program]]:
     """The findings in one program of each case, of another framework from case to case; each with its program.
 
     With `--thorough`, in all programs.
     """
     some = cases.programs() if is_thorough else cases.rotated(cases.programs())
     programs = {program.id: program for program in some}
-    return [(f, programs[id_]) for id_, found in linted(programs.values(), kept).items() for f in found]
+    return [(f, programs[id_]) for id_, found in linted(programs.values(), stored).items() for f in found]
 
 
 def test_messages(findings: list[tuple[Finding, Program]]) -> None:

@@ -125,7 +125,7 @@ STALE = (
 )
 
 
-def test_stale_entries_are_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stale_entries_are_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("pkg/a.py").write_text(program(LINES[0]))
     check = ("check", "--baseline", "known.json")
     assert run(capsys, *check) == (0, "All checks passed!\n", STALE.format("warning"))
@@ -175,7 +175,7 @@ def test_suppressed_findings_are_not_written(project: Path, capsys: pytest.Captu
     assert run(capsys, "check", "b.py", "--write-baseline", "new.json")[2] == "jaxlint: new.json holds 0 findings now\n"
 
 
-def test_files_that_cannot_be_checked_are_always_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_cannot_be_checked_are_always_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("c.py").write_text("x = (\n")
     code, out, _ = run(capsys, "check", "--write-baseline", "known.json", "--output-format", "concise")
     assert (code, out.split()[:2]) == (1, ["c.py:1:5:", "JAX001"])

@@ -84,8 +84,8 @@ def judge(found: Path) -> None:
         for key, counts in sorted(judgement.tally(by).items()):
             numbers = ", ".join(f"{counts[v]} {v.lower()}" for v in ("TRUE", "FALSE", "DEBATABLE", ledger.UNJUDGED))
             precision, share = ledger.precision(counts), ledger.share(counts)
-            kept = "" if min(precision, share) >= ledger.PROMISED.get(key, 0) else ", less than promised"
-            click.echo(f"{key}: {numbers}; precision {precision:.0%}, {share:.0%} of all{kept}")
+            missed_promise = "" if min(precision, share) >= ledger.PROMISED.get(key, 0) else ", less than promised"
+            click.echo(f"{key}: {numbers}; precision {precision:.0%}, {share:.0%} of all{missed_promise}")
     sys.exit(not judgement.holds)
 
 

@@ -96,7 +96,7 @@ def chosen(rule: str, case: str | None = None) -> list[Program]:
     return min(bad, key=lambda one: (-len(one), len(one[0].files["main.py"]), one[0].case), default=[])
 
 
-def kept(rule: str) -> list[Program]:
+def shown_before(rule: str) -> list[Program]:
     """The fixture that the page of a rule shows already, if it is there still; without the file another is chosen."""
     known = shown_of(rule)
     return [] if known is None else chosen(rule, known.case)
@@ -153,7 +153,7 @@ def run(programs: Sequence[Program], mendings: Mapping[str, Mending] | None = No
 
 def run_rules(rules: Iterable[str]) -> dict[str, Shown]:
     """What the chosen programs of some rules show."""
-    programs = [program for rule in rules for program in kept(rule) or chosen(rule)]
+    programs = [program for rule in rules for program in shown_before(rule) or chosen(rule)]
     programs = [program for program in programs if program.environment == MAIN and not program.missing]
     outcomes = run(programs)
     found: dict[str, Shown] = {}

@@ -36,7 +36,7 @@ def watch(given: Path | None, is_running: bool, is_recording: bool) -> None:
         given.parent.mkdir(exist_ok=True)
         given.write_text(resolve("newest"))
     before, now = versions.locked("newest"), versions.pinned(given.read_text(), versions.COLUMNS["newest"])
-    python = environments.build("newest", given, kept=True)
+    python = environments.build("newest", given, stored=True)
     if isinstance(python, environments.Unavailable):
         raise click.ClickException(str(python))
     names = watching.names_in(python)

@@ -213,7 +213,7 @@ class Effects:
     def _only_updates(self, name: str) -> bool:
         """Whether all methods of that name that are seen return a copy with changes, as far as names tell.
 
-        Where containers have one of that name, which changes them, or the optimizers of nnx, nothing is told.
+        Where containers have one of that name, which changes them, or the optimizers of nnx, the answer is unknown.
         """
         index = self.model.project_index
         is_other = name in index.changing_method_names or name in MUTATING

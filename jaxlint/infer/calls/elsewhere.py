@@ -148,10 +148,10 @@ def called_as(symbol: FunctionSymbol) -> str:
     if function.constructs:
         return function.constructs
     for qualname in outline.classes[function.owner].methods.get("__init__", ()):
-        for kept in outline.functions[qualname].self_assignments:
-            match kept.value:
-                case Call(args=(Argument(value=Attribute(attr=function.name)), *_)) if is_transformed(kept.value):
-                    return kept.attr  # `self.step = jax.jit(self._step)`
+        for assignment in outline.functions[qualname].self_assignments:
+            match assignment.value:
+                case Call(args=(Argument(value=Attribute(attr=function.name)), *_)) if is_transformed(assignment.value):
+                    return assignment.attr  # `self.step = jax.jit(self._step)`
     return function.name
 
 

@@ -85,8 +85,8 @@ class Holding:
         given = {one.name: plain(one.value) for one in self._bind(cls, call, values) if is_noted or one.name in stored}
         if init is not None and is_noted and self.notes.tells_calls:
             self.note_call(init, given, place.function)
-        kept = {name: value for name, value in given.items() if name in stored}
-        return tuple((stored[name], value) for name, value in sorted(worth_passing(kept).items()))
+        in_fields = {name: value for name, value in given.items() if name in stored}
+        return tuple((stored[name], value) for name, value in sorted(worth_passing(in_fields).items()))
 
     def _bind(self, cls: PytreeClass, call: Call, values: Values) -> list[KeywordValue]:
         """The arguments of a constructor call, by parameter name."""

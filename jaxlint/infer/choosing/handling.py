@@ -130,8 +130,8 @@ def _compared(code: CodeRead) -> Iterator[str]:
     for compared in code.contents.of(Compare):
         sides = (compared.left, *compared.comparators)
         if compared.ops[0] in _COMPARING and all(_is_whole(side, code) for side in sides):
-            kept = sides[:1] if "in" in compared.ops[0] else sides  # what something is looked for in is a container
-            yield from (side.id for side in kept if isinstance(side, Name))
+            needles = sides[:1] if "in" in compared.ops[0] else sides  # what something is looked for in is a container
+            yield from (side.id for side in needles if isinstance(side, Name))
 
 
 def _is_whole(expr: Expr, code: CodeRead) -> bool:

@@ -333,7 +333,7 @@ class Attributes:
         return replace(container, items=None, element=joined([self.assigned_value(one) for one in put if one]))
 
     def _put(self, cls: PytreeClass, attr: str) -> Iterator[Placed | None]:
-        """What methods of a class put into the list or dict that an attribute holds; None for what is not told."""
+        """What methods of a class put into the list or dict that an attribute holds; None for what is unknown."""
         for one in cls.mro:
             functions = one.module.outline.functions
             for method in [functions[names[-1]] for names in one.symbol.declaration.methods.values()]:

@@ -25,7 +25,7 @@ from jaxlint.syntax.statements import Body
 
 
 class Bodies(Protocol):
-    """Reads the bodies of functions, and is told of their calls (`infer.reading.reader.ModuleReader`)."""
+    """Reads the bodies of functions, and takes note of their calls (`infer.reading.reader.ModuleReader`)."""
 
     def return_of(self, symbol: FunctionSymbol, receiver: Value | None, passed: dict[str, Value], /) -> Value:
         """What a function returns, read from its body, whatever its annotation says."""

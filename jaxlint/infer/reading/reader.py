@@ -105,8 +105,8 @@ class ModuleReader:
         except Unreadable:
             return None
         left_out = [] if rows is None else [p for p in unit.pieces if p.kind == "function" and not rows.hold(p.first)]
-        kept = None if module.trees is None else module.trees.statements(module.path, unit, {p.last for p in left_out})
-        self._units[key] = self._parsed(_text(unit, left_out, source), unit.first) if kept is None else to_body(kept)
+        tree = None if module.trees is None else module.trees.statements(module.path, unit, {p.last for p in left_out})
+        self._units[key] = self._parsed(_text(unit, left_out, source), unit.first) if tree is None else to_body(tree)
         if len(self._units) > _UNITS_STORED:
             self._units.popitem(last=False)
         return self._units[key]

@@ -109,7 +109,7 @@ class Applied(msgspec.Struct, frozen=True):
         if self.transform.kind is Kind.GRAD:
             numbers = self.argnums or ()
             return frozenset(free[n] for n in numbers if -len(free) <= n < len(free)) - self.given
-        # which of the further arguments are static cannot be told by the name that they have together
+        # which of the further arguments are static cannot be seen from the name that they share
         takes_more = not self.static_argnums and self.bound <= len(positional)
         free += [p.name for p in function.parameters if p.kind == "keyword" or (p.kind == "*" and takes_more)]
         return frozenset(free) - static - self.given

@@ -26,7 +26,7 @@ class TransformedFunctions:
 
     Decorators, and what other modules do to a function, are read from outlines. What a call does to a function of the
     same module (`step = jax.jit(step)`) is noted while that is read, and forgotten when the next one begins; who asks
-    for a function of another module is told by the outline of that.
+    for a function of another module, the outline of that module says it.
     """
 
     def __init__(self, model: PytreeModel) -> None:

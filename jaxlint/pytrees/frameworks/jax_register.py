@@ -118,7 +118,7 @@ SLICES_BY_INTEGERS = Fact(
     of="jax",
     since=(0, 8, 2),
     until=(0, 11, 1),
-    says="a traced bound of a slice is told from other indices",
+    says="a traced bound of a slice has an error of its own",
     now="IndexError: Slice entries must be static integers",
     otherwise=("IndexError: Array slice indices must have static start/stop/step",),
 )

@@ -111,14 +111,14 @@ def _asked(expr: Expr, name: str) -> Expr | None:
 
 
 def _names_field(expr: Expr, field: str, base: str) -> bool:
-    """Whether the name of a field is compared with something, given to what is told of an instance, or asked for."""
+    """Whether the name of a field is compared with something, passed beside an instance, or looked up."""
     match expr:
         case Compare():
             return any(_is_text(child, field) for child in children(expr))
         case Call(func=func, args=args):
             given = [argument.value for argument in args]
-            told = [func.value, *given] if isinstance(func, Attribute) else given
-            tells = any(_tells_of(e, base) for e in told) and any(_is_text(e, field) for e in given)
+            receivers = [func.value, *given] if isinstance(func, Attribute) else given
+            tells = any(_tells_of(e, base) for e in receivers) and any(_is_text(e, field) for e in given)
             return tells or _asked(expr, field) is not None
         case Subscript(value=value, index=index):
             return _is_text(index, field) and dotted(value) != base and _tells_of(value, base)

@@ -58,8 +58,8 @@ def held_part(event: Transformed, method: Function, body: Body) -> HeldPart | No
 
     The call may stand in a comprehension or a loop over what an attribute holds.
     """
-    kept = keeping(event, method)
-    holder, value = _item_given(event, method, body) if kept is None else (kept.attr, kept.value)
+    stored = keeping(event, method)
+    holder, value = _item_given(event, method, body) if stored is None else (stored.attr, stored.value)
     bindings = bindings_in(body)
     match value:
         case Comprehension(element=element, clauses=(clause,)):

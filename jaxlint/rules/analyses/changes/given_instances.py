@@ -52,21 +52,21 @@ def parameters_stored(code: CodeRead) -> Iterator[StoredParameter]:
                     yield StoredParameter(call, one.attr, given, method)
 
 
-def changed_later(kept: StoredParameter, code: CodeRead, evaluator: Evaluator) -> ChangedLater | None:
+def changed_later(stored: StoredParameter, code: CodeRead, evaluator: Evaluator) -> ChangedLater | None:
     """What a function changes that has made the object, works with it before and after, and holds the instance."""
     init, owner, module = code.function, code.place.owner, code.place.module
     if init is None or owner is None or forgets(owner):
         return None
     assigned = [a for cls in owner.mro for method in own_methods(cls) for a in method.self_assignments]
-    if sum(a.attr == kept.attr for a in assigned) > 1:
+    if sum(a.attr == stored.attr for a in assigned) > 1:
         return None
-    if evaluator.model.resolver.library_name(kept.call.func, module, init.inner_scope) != "jax.jit":
+    if evaluator.model.resolver.library_name(stored.call.func, module, init.inner_scope) != "jax.jit":
         return None
     for called in calls_of(init, module, (module, *evaluator.model.importers(module)), evaluator):
-        caller, given = called.caller, called.given.get(kept.given.id)
+        caller, given = called.caller, called.given.get(stored.given.id)
         body = None if caller is None else evaluator.calls.body_of(FunctionSymbol(called.module, caller))
         if body is not None and isinstance(given, Name):
-            found = _changed_in(body, called, given, kept.method, evaluator)
+            found = _changed_in(body, called, given, stored.method, evaluator)
             if found is not None:
                 return found
     return None

@@ -92,7 +92,7 @@ def leaked(
         return
     traced = _Traced(set(names), code, evaluator)
     for statement in code.statements:
-        for at, name in _kept_by_helper(statement, function, traced, code, evaluator):
+        for at, name in _stored_by_helper(statement, function, traced, code, evaluator):
             if _is_read_behind(name, function, code, evaluator):
                 yield at, name, why
         for at, slot in changed_by(statement):
@@ -178,7 +178,7 @@ def _stored(statement: Statement) -> Iterator[Expr]:
             yield from call.positional[-1:]
 
 
-def _kept_by_helper(
+def _stored_by_helper(
     statement: Statement, function: Function, traced: _Traced, code: CodeRead, evaluator: Evaluator
 ) -> Iterator[tuple[object, str]]:
     """The containers around a function that it gives to a helper, with tracers, which the helper puts there."""

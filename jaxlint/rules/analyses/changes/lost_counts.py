@@ -38,8 +38,8 @@ def lost_count(
     if init is None or read is None or _takes_all(unflatten, cls, evaluator):
         return None
     begun = {a.attr for a in init[1].self_assignments if a.value is not None and _begins(a.value, init[0], evaluator)}
-    kept = read | _attributes(unflatten, cls, evaluator)
-    for name in sorted(begun - kept) if _PAST not in kept else ():
+    survive = read | _attributes(unflatten, cls, evaluator)
+    for name in sorted(begun - survive) if _PAST not in survive else ():
         for method, counter in _counting(name, cls, evaluator):
             if _is_read(name, cls.module, (init[1], method)) and is_returned_counted(counter, cls, evaluator):
                 return name, method.name

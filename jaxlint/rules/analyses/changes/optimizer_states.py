@@ -41,26 +41,26 @@ def lost_optimizer_states(code: CodeRead, evaluator: Evaluator) -> Iterator[Lost
         found = _update(statement)
         if found is None:
             continue
-        optimizer, held, kept = found
+        optimizer, held, new_state = found
         base = dotted(held.value)
         instance = LocalInstances.of(code, evaluator).instance(held.value)
         if base is None or instance is None or instance.cls.field(held.attr) is None:
             continue
-        if not any(_goes_on(one, held, kept, instance.cls, code) for one in made) or _is_given(held, code):
+        if not any(_goes_on(one, held, new_state, instance.cls, code) for one in made) or _is_given(held, code):
             continue
-        if next(reads(code.body, kept.id), None) is not None:
+        if next(reads(code.body, new_state.id), None) is not None:
             continue
-        if _may_keep(optimizer, kept, code, evaluator):
-            yield LostOptimizerState(kept.at, kept.id, base, held.attr, instance.cls)
+        if _may_keep(optimizer, new_state, code, evaluator):
+            yield LostOptimizerState(new_state.at, new_state.id, base, held.attr, instance.cls)
 
 
-def _goes_on(made: Replace | Construct, held: Attribute, kept: Name, cls: PytreeClass, code: CodeRead) -> bool:
+def _goes_on(made: Replace | Construct, held: Attribute, new_state: Name, cls: PytreeClass, code: CodeRead) -> bool:
     """Whether an instance takes the step and has the state of the optimizer that was held before it.
 
     It is an updated copy of what held it, by no method that does what nobody sees, or a new instance of the class that
     is given it again, where no underscore says that this is meant.
     """
-    if _gives(made, held) and (not _gives_again(made, held) or kept.id.startswith("_")):
+    if _gives(made, held) and (not _gives_again(made, held) or new_state.id.startswith("_")):
         return False
     match made:
         case Replace():
@@ -100,14 +100,14 @@ def _takes_step(given: Iterable[Expr], code: CodeRead) -> bool:
     return any(applies_updates(value) or (isinstance(value, Name) and value.id in stepped) for value in given)
 
 
-def _may_keep(optimizer: Expr, kept: Name, code: CodeRead, evaluator: Evaluator) -> bool:
+def _may_keep(optimizer: Expr, new_state: Name, code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether an optimizer keeps something, or, where nothing shows how it is made, the code gives that a name."""
     module, scope = code.place.module, code.scope
     if isinstance(optimizer, Call):
         return keeps(optimizer, module, scope, evaluator)
     made = list(makers(Placed(optimizer, module, scope), evaluator, by_callers=True))
     if not made:
-        return not kept.id.startswith("_")
+        return not new_state.id.startswith("_")
     return any(keeps(one.expr, one.module, one.scope, evaluator, depth=1) for one in made)
 
 
@@ -115,12 +115,12 @@ def _update(statement: Statement) -> tuple[Expr, Attribute, Name] | None:
     """The optimizer of `updates, new = optimizer.update(grads, state.field, …)`, the field, and the variable."""
     match statement:
         case Assign(
-            targets=(Display(items=(_, Name() as kept)),),
+            targets=(Display(items=(_, Name() as new_state)),),
             value=Call(func=Attribute(value=optimizer, attr="update")) as call,
         ):
             given = call.positional[1] if len(call.positional) > 1 else call.keyword("state")
             if isinstance(given, Attribute):
-                return optimizer, given, kept
+                return optimizer, given, new_state
     return None
 
 

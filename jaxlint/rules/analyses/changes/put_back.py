@@ -14,14 +14,14 @@ def is_put_back(slot: Slot, function: Function, body: Body) -> bool:
     """Whether a body keeps an attribute or item in a variable, and gives it that value again in the end."""
     statements = list(walk(body, nested=False))
     bound = Counter([*(p.name for p in function.parameters), *(n for s in statements for n in bound_names(s))])
-    kept: set[str] = set()
+    saved: set[str] = set()
     for statement in statements:
         if isinstance(statement, Assign):
             value = statement.value
-            if isinstance(value, Name) and value.id in kept and slot in map(slot_of, statement.targets):
+            if isinstance(value, Name) and value.id in saved and slot in map(slot_of, statement.targets):
                 return True
             names = {target.id for target in statement.targets if isinstance(target, Name)}
-            kept |= {name for name in names if slot_of(value) == slot and bound[name] == 1}
+            saved |= {name for name in names if slot_of(value) == slot and bound[name] == 1}
     return False
 
 

@@ -310,8 +310,8 @@ def _puts_back(given: list[Expr | None], attr: str, function: Function) -> bool:
     """Whether a method gives an attribute another value for a while, and in the end what a variable has kept."""
     last = given[-1]
     parameters = {p.name for p in function.parameters}
-    kept = isinstance(last, Name) and last.id not in parameters
-    return len(given) > 1 and kept and attr in function.self_reads
+    is_saved = isinstance(last, Name) and last.id not in parameters
+    return len(given) > 1 and is_saved and attr in function.self_reads
 
 
 def _gives_back(value: Expr | None, attr: str, inside: Mapping[str, Function]) -> bool:

@@ -41,9 +41,9 @@ def _closures(code: CodeRead) -> Iterator[Closure]:
         function = event.function if isinstance(event, Transformed) and event.receiver is None else None
         if not isinstance(event, Transformed) or function is None or function.scope != scope or event.applied.bound:
             continue
-        kept = keeping(event, method)
-        if event.applied.transform.name == _COMPILER and kept is not None and not event.applied.is_decorator:
-            yield from _reading_self(function, event.at, kept.attr, method.self_name)
+        stored = keeping(event, method)
+        if event.applied.transform.name == _COMPILER and stored is not None and not event.applied.is_decorator:
+            yield from _reading_self(function, event.at, stored.attr, method.self_name)
     for function in code.place.module.outline.functions.values() if names else ():
         if function.scope == scope and function.name in names and function.decorators:
             if any(applied.transform.name == _COMPILER for applied in code.place.applied(function)):

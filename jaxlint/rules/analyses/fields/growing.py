@@ -134,7 +134,7 @@ class _Growth:
             grown = {field for call in calls for field in self._of_call(call, parameter, function, bound, depth)}
             if isinstance(again, Call):
                 before = set(self._of_call(again, parameter, function, bound, depth))
-                grown |= before & self._kept(calls, parameter, function)
+                grown |= before & self._unchanged(calls, parameter, function)
             found.append(grown)
         return set.intersection(*found) if found else set()
 
@@ -146,15 +146,15 @@ class _Growth:
         home, inner, own, _ = called
         return self.of(FunctionSymbol(home, inner), own, depth + 1)
 
-    def _kept(self, calls: Iterable[Call], base: str, function: FunctionSymbol) -> set[str]:
+    def _unchanged(self, calls: Iterable[Call], base: str, function: FunctionSymbol) -> set[str]:
         """The leaves that updates of the instance in a variable leave as they are."""
         module, scope = function.module, function.declaration.inner_scope
-        kept: set[str] = set()
+        unchanged: set[str] = set()
         for call in calls:
             given = {name for name, _ in self._copies.given(call, base, module, scope)}
             if given:
-                kept |= {field.name for field in self._cls.fields} - given
-        return kept
+                unchanged |= {field.name for field in self._cls.fields} - given
+        return unchanged
 
     def _of_call(
         self, call: Call, base: str, function: FunctionSymbol, bound: Mapping[str, Expr], depth: int

@@ -69,9 +69,9 @@ def _computed(
     call: Placed,
     evaluator: Evaluator,
 ) -> Iterator[tuple[str, str]]:
-    kept = {value.id: name for name, value in given.items() if isinstance(value, Name)}
+    by_variable = {value.id: name for name, value in given.items() if isinstance(value, Name)}
     for name, value in given.items():
-        of = source(value, kept) if _is_of_library(value, call, evaluator) else None
+        of = source(value, by_variable) if _is_of_library(value, call, evaluator) else None
         if of is not None and of != name:
             yield name, of
 

@@ -57,7 +57,7 @@ class Need(msgspec.Struct, frozen=True):
         return f"and {instead} in {of}" if instead else f"once {of}, can do without"
 
     @property
-    def kept(self) -> str:
+    def way_out_if_static(self) -> str:
         """What to do where the function cannot do without."""
         return f"give it a Python number: it has to be static, as `{self.function}` needs its value {self.how}"
 
@@ -90,7 +90,7 @@ def _called_elsewhere(home: Module, cls: PytreeClass, evaluator: Evaluator) -> f
 def _compiled(home: Module, evaluator: Evaluator, known: frozenset[str] = frozenset()) -> Iterator[Function]:
     """The functions of a module that are transformed, or known, and those that such ones seem to call; instances, too.
 
-    The known ones are told by their qualified names.
+    The known ones are recognised by their qualified names.
     """
     functions = list(home.outline.functions.values())
     compiled = [f for f in functions if f.qualname in known or evaluator.calls.transformed.of(f, home)]

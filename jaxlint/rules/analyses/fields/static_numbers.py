@@ -231,7 +231,7 @@ def is_seldom(number: StaticNumber, code: CodeRead, evaluator: Evaluator) -> boo
 
 
 def _is_put(moved: Moved, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether the number is put into the field where the loop stands, which is told as an event."""
+    """Whether the number is put into the field where the loop stands, which is an event."""
     events = (e for e in code.events if isinstance(e, (Construct, Replace)) and e.call.at is moved.copy.at)
     return any(number.field.name == moved.field for event in events for number in numbers_put(event, evaluator))
 

@@ -145,7 +145,7 @@ def _given_at_each_turn(code: CodeRead, crosses: dict[int, Cross], evaluator: Ev
 def _turns(code: CodeRead, evaluator: Evaluator) -> Iterator[_Turn]:
     """The bodies that run again and again, those of loops and that of the function, with the copies that they bind."""
     for loop in (s for s in code.statements if isinstance(s, (For, While))):
-        copied = [(path, call) for path, call in _copied(loop.body) if _is_kept(path, loop)]
+        copied = [(path, call) for path, call in _copied(loop.body) if _is_shared_by_turns(path, loop)]
         if copied:
             yield loop.body, copied
     function = code.function
@@ -192,7 +192,7 @@ def _is_renewed(path: str, turn: Body) -> bool:
     return not all(any(dotted(part) in names for part in parts(value)) for value in values)
 
 
-def _is_kept(path: str, loop: For | While) -> bool:
+def _is_shared_by_turns(path: str, loop: For | While) -> bool:
     """Whether the turns of a loop share what a path begins with, or the variable that it is."""
     root = path.partition(".")[0]
     if _is_renewed(path, loop.body):
@@ -316,8 +316,8 @@ class Copies:
         made = self._made_by(copy, name, code)
         if made is None or len(made.returned) != 1:
             return
-        told = {parameter: value_at(given, code, self.evaluator) for parameter, given in made.given.items()}
-        numbers = {parameter: value for parameter, value in told.items() if isinstance(plain(value), Scalar)}
+        passed = {parameter: value_at(given, code, self.evaluator) for parameter, given in made.given.items()}
+        numbers = {parameter: value for parameter, value in passed.items() if isinstance(plain(value), Scalar)}
         if any(map(is_swept, numbers.values())) and not binds(made.body, {made.base, *numbers}):
             given = self.given(made.returned[0], made.base, made.module, made.scope)
             for field, value in (*given, *self._given_anew(made.returned[0], made)):
@@ -337,12 +337,12 @@ class Copies:
         if not isinstance(new, Call) or symbol is None or parameters is None or new.has_star:
             return
         if self.evaluator.model.class_of_symbol(symbol) is self.cls:
-            kept = {name for name, _ in selected(copy, dotted(variable) or "")}
+            selected_names = {name for name, _ in selected(copy, dotted(variable) or "")}
             given = new.given_to(names_by_position(parameters))
             if self.cls.has_own_construction:
                 stored = self.evaluator.calls.stored_parameters(self.cls)
                 given = {stored[name]: value for name, value in given.items() if name in stored}
-            yield from ((name, value) for name, value in given.items() if name not in kept)
+            yield from ((name, value) for name, value in given.items() if name not in selected_names)
 
     def _made_by(self, copy: Call, name: str, code: CodeRead) -> _Copying | None:
         """The method or function that does nothing but return a copy of the instance in a variable."""

@@ -38,7 +38,7 @@ from jaxlint.syntax.statements import (
 )
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
-#: Functions that make as many numbers as they are told to.
+#: Functions that make as many numbers as they are asked for.
 _COUNTED = frozenset({"range", "arange", "linspace", "geomspace", "logspace"})
 
 
@@ -119,7 +119,7 @@ def _trained_on(loop: For, assigned: Sequence[Assign], made: dict[int, Construct
 
 
 def is_counted(iterable: Expr, module: Module, scope: str, evaluator: Evaluator) -> bool:
-    """Whether a loop goes through as many numbers as it is told to: a list may hold a few stages.
+    """Whether a loop goes through as many numbers as somebody asked for: a list may hold a few stages.
 
     A function of the project may make them.
     """

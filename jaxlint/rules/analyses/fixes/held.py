@@ -223,7 +223,7 @@ class _Holders:
         """Whether the value of a variable is what others hold, too."""
         match value:
             case Name(id=other):
-                return other != name and self._is_kept_in(other, steps)
+                return other != name and self._is_shared_with(other, steps)
             case NamedExpr(value=inner):
                 return self._is_of_others(inner, name, steps)
             case Conditional(body=body, orelse=orelse):
@@ -236,7 +236,7 @@ class _Holders:
                 return self._gives_away(value, name, steps)
         return False
 
-    def _is_kept_in(self, other: str, steps: int) -> bool:
+    def _is_shared_with(self, other: str, steps: int) -> bool:
         """Whether another variable has the same instance, and somebody asks for it after the change."""
         if not self._is_known(other) or self.is_read_behind(other):
             return True
@@ -252,7 +252,7 @@ class _Holders:
         if isinstance(holder, Call):
             return self._hands_on(holder, steps)
         is_other = isinstance(holder, Name) and holder.id != self._copied
-        return isinstance(holder, Name) and is_other and self._is_kept_in(holder.id, steps)
+        return isinstance(holder, Name) and is_other and self._is_shared_with(holder.id, steps)
 
     def _is_put_back(self, value: Attribute | Subscript) -> bool:
         """Whether the copy is assigned to where the original came from, or given to what has its name."""
@@ -291,7 +291,7 @@ class _Holders:
                     continue
                 if isinstance(value, Name) and value.id in parameters:
                     given = call.given_to([p for p in function.positional if p != function.self_name]).get(value.id)
-                    if isinstance(given, Name) and given.id != name and self._is_kept_in(given.id, steps):
+                    if isinstance(given, Name) and given.id != name and self._is_shared_with(given.id, steps):
                         return True
                 elif isinstance(value, Name):
                     scope = self._place.module.outline.scopes.get(function.inner_scope)
@@ -310,7 +310,7 @@ class _Holders:
             holder = root(one)
             if isinstance(holder, Call) and self._hands_on(holder, steps):
                 return True
-            if isinstance(holder, Name) and self._is_known(holder.id) and self._is_kept_in(holder.id, steps):
+            if isinstance(holder, Name) and self._is_known(holder.id) and self._is_shared_with(holder.id, steps):
                 return True
         return False
 
@@ -329,14 +329,14 @@ class _Holders:
         for statement in before:
             if binds(statement, name):
                 others = [t for t in bound_by(statement) if name not in target_names(t)]
-                if end_of(statement) == start and any(self._is_kept(target) for target in others):
+                if end_of(statement) == start and any(self._is_read_later(target) for target in others):
                     return True
             if end_of(statement) <= start:
                 continue
             match statement:
                 case Assign(targets=targets, value=value) if self._is_in(value, name):
                     others = [t for t in targets if isinstance(t, Name) or not _starts_from(t, holder)]
-                    if any(map(self._is_kept, others)):
+                    if any(map(self._is_read_later, others)):
                         return True
                 case Do(value=Call(func=Attribute(value=owner, attr=attr), args=args)) if attr in MUTATING:
                     if dotted(owner) != name and any(self._is_in(argument.value, name) for argument in args):
@@ -350,11 +350,11 @@ class _Holders:
             for part in own_parts(statement):
                 if isinstance(part, Other) and part.kind == "Yield" and any(self._is_in(p, name) for p in part.parts):
                     return True
-                if isinstance(part, Call) and self._is_kept_by(part, name):
+                if isinstance(part, Call) and self._is_stored_by(part, name):
                     return True
         return False
 
-    def _is_kept_by(self, call: Call, name: str) -> bool:
+    def _is_stored_by(self, call: Call, name: str) -> bool:
         """Whether a function of the module puts the variable that it is given where it is found later."""
         module = self._place.module
         for function in module.outline.functions.values():
@@ -375,7 +375,7 @@ class _Holders:
                     if any(is_around(inner, self._at) for inner in block):
                         yield from self._certainly_before(block)
 
-    def _is_kept(self, target: Expr) -> bool:
+    def _is_read_later(self, target: Expr) -> bool:
         """Whether what is assigned to a target is asked for after the change, as far as can be seen."""
         return not isinstance(target, Name) or self.is_read_behind(target.id)
 

@@ -137,8 +137,8 @@ class _Rows:
         between = source.segment(first.end_row, first.end_column, second.row, second.column)
         line = source.line(second.end_row)
         behind = line[source.codepoint_column(second.end_row, second.end_column) :]
-        is_kept = first.row == second.end_row  # the comment of a line that stays
-        return bool(_BETWEEN.fullmatch(between) and (is_kept or _BEHIND.fullmatch(behind)))
+        stays = first.row == second.end_row  # the comment of a line that stays
+        return bool(_BETWEEN.fullmatch(between) and (stays or _BEHIND.fullmatch(behind)))
 
     def _reads(self, value: Expr, changed: Collection[str]) -> bool:
         """Whether an expression may read what was changed of the holder: anything but other fields of it."""

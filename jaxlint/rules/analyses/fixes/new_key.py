@@ -102,19 +102,19 @@ def _of_split(
     if split.has_rest:
         return None
     names, target = list(split.names), split.statement.targets[0]
-    kept = key.attr if not _is_bound(key.attr, code) else f"new_{key.attr}"
+    new_name = key.attr if not _is_bound(key.attr, code) else f"new_{key.attr}"
     what = "keep the new key" if "_" in names else "split off one more key"
     if "_" in names:
         dropped = items_of(target)[names.index("_")]
-        names[names.index("_")] = kept
-        changes: tuple[Change, ...] = (Rename(dropped.at, kept),)
+        names[names.index("_")] = new_name
+        changes: tuple[Change, ...] = (Rename(dropped.at, new_name),)
     else:
-        names.insert(0, kept)
+        names.insert(0, new_name)
         changes = _splitting_more(call, target, names)
     count = "" if len(names) == 2 else f", {len(names)}"
     line = f"{', '.join(names)} = {dotted(call.func)}({dotted(call.positional[0])}{count})"
-    fix = _giving(key, kept, updates, changes) if changes else None
-    return PutBack(f"{what}, and put it back: `{line}`, and {_given(key, kept, updates)}", fix)
+    fix = _giving(key, new_name, updates, changes) if changes else None
+    return PutBack(f"{what}, and put it back: `{line}`, and {_given(key, new_name, updates)}", fix)
 
 
 def _splitting_more(call: Call, target: Expr, names: Sequence[str]) -> tuple[Change, ...]:

@@ -22,7 +22,7 @@ class Caller(NamedTuple):
     module: Module
     scope: str
     body: Body
-    #: The loop, the call, and the names by which such calls are told.
+    #: The loop, the call, and the names by which such calls are recognised.
     loop: For | While
     call: Call
     names: set[str]
@@ -88,7 +88,7 @@ def _made_names(factory: str, module: Module) -> list[str]:
 
 
 def _is_meant(function: Function, caller: Caller, factory: Function | None, evaluator: Evaluator) -> bool:
-    """Whether a call in another module is one of a function: methods are told by their names alone."""
+    """Whether a call in another module is one of a function: methods are recognised by their names alone."""
     if function.owner is not None:
         return True
     func, meant = caller.call.func, function

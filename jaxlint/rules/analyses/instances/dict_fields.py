@@ -61,7 +61,7 @@ def _given(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Exp
 
 
 def _is_dict(expr: Expr) -> bool | None:
-    """Whether an expression is a dict that is written out; None if that is not told."""
+    """Whether an expression is a dict that is written out; None if unknown."""
     if isinstance(expr, DictDisplay) or (isinstance(expr, Call) and dotted(expr.func) == "dict"):
         return True
     return None if isinstance(expr, (Name, Attribute, Call)) else False

@@ -85,7 +85,7 @@ def _variable_is_held(read: Name, path: tuple[str, ...], change: Change) -> bool
     if binding is None:
         return True
     text = ".".join((read.id, *path))
-    if _is_read_later(text, binding, change) or _is_kept(text, binding, change):
+    if _is_read_later(text, binding, change) or _is_stored(text, binding, change):
         return True
     match binding:
         case Assign(targets=targets, value=value):
@@ -147,7 +147,7 @@ def _holds(span: Span, statement: Statement) -> bool:
     return span[:2] <= end_of(statement) <= span[2:]
 
 
-def _is_kept(text: str, binding: Statement, change: Change) -> bool:
+def _is_stored(text: str, binding: Statement, change: Change) -> bool:
     """Whether something else was given the variable, or what is changed of it, before the change."""
     for statement in change.code.statements:
         if statement is binding or not end_of(binding) <= end_of(statement) <= change.at[:2]:

@@ -237,7 +237,7 @@ class MadeInstances:
         parameters = {p.name: p.default for p in init.parameters if p.kind in ("positional", "keyword")}
         assigned = [one.attr for c in cls.mro for method in own_methods(c) for one in method.self_assignments]
         statics: dict[str, Expr] = {}
-        for attr, name in _kept(init, body):
+        for attr, name in _assigned_variables(init, body):
             field, placed = cls.field(attr), given.get(name)
             if placed is None and (default := parameters.get(name)) is not None:
                 placed = Placed(default, owner.module, init.scope)
@@ -418,7 +418,7 @@ def _may_return_list(function: Function) -> bool:
     return is_plain and isinstance(values[0], (Comprehension, Name))
 
 
-def _kept(init: Function, body: Body) -> Iterator[tuple[str, str]]:
+def _assigned_variables(init: Function, body: Body) -> Iterator[tuple[str, str]]:
     """The attributes to which a constructor assigns a variable, whatever it is given, and these variables."""
     for statement in body:
         match statement:

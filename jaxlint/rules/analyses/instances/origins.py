@@ -129,8 +129,8 @@ def _followed(made: list[Expr], module: Module, scope: str, code: CodeRead | Non
     factory: Call | None = None
     owner: PytreeClass | None = None
     for _ in range(_MAX_FACTORIES):
-        is_kept = function is not None and len(made) == 1 and isinstance(made[0], Name)
-        if function is not None and is_kept:  # `state = State(...)`, `return state`
+        is_variable = function is not None and len(made) == 1 and isinstance(made[0], Name)
+        if function is not None and is_variable:  # `state = State(...)`, `return state`
             made = [looked_up(made[0], bound_once(evaluator.calls.body_of(function) or ()))]
         if len(made) != 1 or not isinstance(made[0], Call):
             return None
@@ -142,7 +142,7 @@ def _followed(made: list[Expr], module: Module, scope: str, code: CodeRead | Non
         if cls is None and isinstance(call.func, Attribute) and call.func.attr == "create":
             cls = _train_state(call.func.value, module, scope, evaluator)
         if cls is not None:
-            return None if is_kept and cls.frozen is not True else Made(cls, call, module, scope, function, factory)
+            return None if is_variable and cls.frozen is not True else Made(cls, call, module, scope, function, factory)
         if not isinstance(symbol, FunctionSymbol):
             return None
         if symbol.declaration.decorators:

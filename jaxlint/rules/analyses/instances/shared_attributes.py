@@ -87,8 +87,8 @@ def _bound(cls: PytreeClass) -> Iterator[tuple[str, Expr | None]]:
         yield assignment.name, assignment.value
     for declared in () if cls.is_dataclass else declaration.fields:
         annotation = declared.annotation
-        kept = annotation.value if isinstance(annotation, Subscript) else annotation
-        if last_name(kept) != "ClassVar":
+        inner = annotation.value if isinstance(annotation, Subscript) else annotation
+        if last_name(inner) != "ClassVar":
             yield declared.name, declared.value
 
 
@@ -108,9 +108,10 @@ def _init_with_defaults(cls: PytreeClass) -> Function | None:
 
 def _of_parameters(cls: PytreeClass, init: Function, changed: set[str], evaluator: Evaluator) -> Iterator[Shared]:
     """The defaults that `__init__` keeps as they are."""
-    kept = {a.value.id: a.attr for a in init.self_assignments if isinstance(a.value, Name) and a.attr in changed}
+    assigned = (a for a in init.self_assignments if a.attr in changed)
+    by_parameter = {a.value.id: a.attr for a in assigned if isinstance(a.value, Name)}
     for parameter in init.parameters:
-        attr, default = kept.get(parameter.name), parameter.default
+        attr, default = by_parameter.get(parameter.name), parameter.default
         if attr is None or default is None:
             continue
         kind = _kind(Placed(default, cls.module, init.scope), evaluator)

@@ -132,7 +132,7 @@ class _Source:
             held = looked_up(value, self._bound)
             if isinstance(held, Call) and path.count(".") < _MAX_DEPTH:
                 for leaf in self._leaves_made(held, f"{path}.", in_variable=held is not value):
-                    if held is value or self._is_kept(leaf.value, held):
+                    if held is value or self._is_unchanged(leaf.value, held):
                         yield leaf
 
     def _leaves_made(self, call: Call, within: str, *, in_variable: bool) -> Iterator[_Leaf]:
@@ -161,7 +161,7 @@ class _Source:
     def _binds(self, name: str) -> bool:
         return any(name in bound_names(s) for s in walk(self._body))
 
-    def _is_kept(self, value: Expr, held: Expr) -> bool:
+    def _is_unchanged(self, value: Expr, held: Expr) -> bool:
         """Whether a variable is the same thing wherever it is read, as when an instance that holds it was made."""
         if not isinstance(value, Name):
             return False

@@ -146,9 +146,9 @@ class _Way:
     def _after(self, statement: Statement, held: Sharing) -> Sharing:
         """What holds it after a simple statement."""
         match statement:
-            case Do(value=Call(func=Attribute(value=Name(id=kept), attr="append"), args=(given,))):
-                is_kept = dotted(given.value) in held.same
-                return replace(held, lists={**held.lists, kept: given.value}) if is_kept else held
+            case Do(value=Call(func=Attribute(value=Name(id=container), attr="append"), args=(given,))):
+                is_same = dotted(given.value) in held.same
+                return replace(held, lists={**held.lists, container: given.value}) if is_same else held
             case Assign() | Annotate():
                 pairs = list(_pairs(statement))
                 same = {name for name, value in pairs if dotted(value) in held.same}

@@ -80,7 +80,7 @@ def compared(
 ) -> tuple[Flattened, Rebuilt, Mismatch] | None:
     """Compare child by child what takes a class apart and what rebuilds it, where both spell the children out.
 
-    `makers` are the names of the class in the second; None where nothing is wrong, or where that is not told.
+    `makers` are the names of the class in the second; None where nothing is wrong, or nobody knows.
     """
     given = flattened(first, cls)
     back = None if given is None else rebuilt(second, makers, given)

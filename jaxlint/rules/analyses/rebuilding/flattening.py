@@ -46,11 +46,11 @@ from jaxlint.syntax.statements import (
 
 
 class Flattened(msgspec.Struct, frozen=True):
-    """The attributes that are the children, in their order, and those in the aux data: None if these are not told."""
+    """The attributes that are the children, in their order, and those in the aux data: None if unknown."""
 
     children: tuple[str, ...]
     aux: frozenset[str] | None
-    #: What the aux data passes to a function by `*aux`, so many arguments, or by `**aux`: None if that is not told.
+    #: What the aux data passes to a function by `*aux`, so many arguments, or by `**aux`: None if unknown.
     aux_count: int | None = None
     aux_keys: frozenset[str] | None = None
     #: Where the class itself lists the children by their names.
@@ -70,7 +70,7 @@ class Rebuilt(msgspec.Struct, frozen=True):
     others: frozenset[str] | None = frozenset()
     #: Where the children are taken apart, if one assignment does that.
     taken: Display | None = None
-    #: What the constructor is given, children and others; None if that is not told.
+    #: What the constructor is given, children and others; None if unknown.
     passed: frozenset[str] | None = None
     #: The attributes that are set behind the call of the constructor: those that are children, and all.
     set_behind: dict[int, str] = msgspec.field(default_factory=dict)
@@ -299,7 +299,7 @@ class _Rebuilding:
         return None
 
     def _constructed(self, expr: Expr, last: Return) -> Rebuilt | None:
-        """`cls(u, v)`: the parameters by position are written as numbers, and told apart by the caller."""
+        """`cls(u, v)`: the parameters by position are written as numbers; the caller gives them their names."""
         if not isinstance(expr, Call) or dotted(expr.func) not in self._makers:
             return None
         targets: dict[int, str] = {}
@@ -330,7 +330,7 @@ class _Rebuilding:
         return Rebuilt(targets, False, last, taken=self._taken, passed=every)
 
     def _passed_by_aux(self, star: str, index: int) -> frozenset[str] | None:
-        """The parameters that `*aux` or `**aux` gives behind so many arguments; None if they are not told."""
+        """The parameters that `*aux` or `**aux` gives behind so many arguments; None if unknown."""
         if star == "**":
             return self._flattened.aux_keys
         count = self._flattened.aux_count

@@ -26,7 +26,7 @@ def behind_children(method: Function) -> Sequence[Argument] | None:
 
 
 def aux_names(cls: PytreeClass, flatten: Function, behind: Sequence[Argument]) -> tuple[str, ...] | None:
-    """The attributes in the aux data that are passed behind the children; None if some are not told."""
+    """The attributes in the aux data that are passed behind the children; None if some are unknown."""
     if not behind:
         return None if any(f.role is Role.STATIC for f in cls.fields) else ()
     returned = flatten.return_values[0]

@@ -25,7 +25,7 @@ from jaxlint.rules.analyses.under_trace.forms import (
     differences,
     join,
 )
-from jaxlint.rules.analyses.under_trace.held_values import told_apart
+from jaxlint.rules.analyses.under_trace.held_values import with_numbers
 from jaxlint.rules.analyses.under_trace.things import (
     ClassThing,
     Code,
@@ -97,7 +97,7 @@ def _changes(code: CodeRead, evaluator: Evaluator) -> list[Change]:
     variables: dict[str, Thing] = dict.fromkeys(own_names(code.body) if function is not None else (), UNKNOWN)
     numbers = count()
     for name, thing in parameters_of(function, code.parameters).items():
-        variables[name] = told_apart(form_of(thing), numbers)
+        variables[name] = with_numbers(form_of(thing), numbers)
     if not any(isinstance(thing, State) for thing in variables.values()):
         named = evaluator.calls.named_classes
         if not _says_what_it_takes(code, evaluator) and not named.may_be_met(
@@ -167,7 +167,7 @@ class _Loops(Tracer):
             return UNKNOWN
         code = self._code_in(exprs[function], frame)
         before = self._said(form_of(things[key]), [code], 1 if name == _FORI else 0)
-        before = told_apart(before, self._numbers)
+        before = with_numbers(before, self._numbers)
         if looks and any(_states(before)):
             arguments: list[Thing] = [before]
             if name == _FORI:
@@ -208,7 +208,7 @@ class _Loops(Tracer):
         else:
             branches = [given[key] for key in ("true_fun", "false_fun") if key in given]
         codes = [self._code_in(branch, frame) for branch in branches]
-        taken = [told_apart(self._said(one, codes, n), self._numbers) for n, one in enumerate(operands)]
+        taken = [with_numbers(self._said(one, codes, n), self._numbers) for n, one in enumerate(operands)]
         returned: list[tuple[Expr, Code, Form]] = []
         for branch, code in zip(branches, codes, strict=True):
             if code is None:

@@ -166,15 +166,15 @@ def in_table(table: Expr, index: Form, settle: Settle) -> Moved | None:
     return Moved(of=index) if others else None
 
 
-def told_apart(form: Form, numbers: count[int]) -> Form:
+def with_numbers(form: Form, numbers: count[int]) -> Form:
     """The same, with a number for each value of a static field of which nothing is known."""
     match form:
         case State(cls=cls, fields=fields):
-            told = {name: told_apart(held, numbers) for name, held in fields.items()}
+            numbered = {name: with_numbers(held, numbers) for name, held in fields.items()}
             for field in cls.static_fields:
-                if type(told.get(field.name, Unknown())) is Unknown:
-                    told[field.name] = Static(number=next(numbers))
-            return State(cls, told, form.exact)
+                if type(numbered.get(field.name, Unknown())) is Unknown:
+                    numbered[field.name] = Static(number=next(numbers))
+            return State(cls, numbered, form.exact)
         case Held(entries=entries):
-            return Held(form.kind, {key: told_apart(entry, numbers) for key, entry in entries.items()})
+            return Held(form.kind, {key: with_numbers(entry, numbers) for key, entry in entries.items()})
     return form

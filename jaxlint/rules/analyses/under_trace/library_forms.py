@@ -162,7 +162,7 @@ def _of_numbers(
 
 
 def _converted(last: str, first: Form, given: Sequence[Form], positional: Sequence[Expr], dtype: Expr | None) -> Leaf:
-    """What a function makes that takes the type of what it is given, unless it is told another."""
+    """What a function makes that takes the type of its argument, unless another one is passed."""
     position = 2 if last == "full" or last == "full_like" else 1
     if dtype is None and len(positional) > position:
         dtype = positional[position]

@@ -74,8 +74,8 @@ def stays_outside(cls: PytreeClass, evaluator: Evaluator) -> bool:
     Each has a leaf that jax refuses (a function, a str, a dtype), says itself how it is hashed, as static arguments
     must, or holds the settings of a program and nothing else.
     """
-    kept = _is_refused(cls, evaluator) or _hashes_itself(cls) or holds_settings(cls, evaluator)
-    return kept and not is_seen_to_cross(cls, evaluator)
+    is_configuration = _is_refused(cls, evaluator) or _hashes_itself(cls) or holds_settings(cls, evaluator)
+    return is_configuration and not is_seen_to_cross(cls, evaluator)
 
 
 def _is_refused(cls: PytreeClass, evaluator: Evaluator) -> bool:

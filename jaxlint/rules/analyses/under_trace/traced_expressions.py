@@ -315,9 +315,9 @@ class Expressions:
         values = [self.value(a.value, frame) for a in call.args]
         given = [v for a, v in zip(call.args, values, strict=True) if a.keyword is None and not a.star]
         keywords = {a.keyword: v for a, v in zip(call.args, values, strict=True) if a.keyword is not None}
-        told = self.loop(call, func.name, given, keywords, frame) if isinstance(func, Library) else None
-        if told is not None:
-            return told
+        after = self.loop(call, func.name, given, keywords, frame) if isinstance(func, Library) else None
+        if after is not None:
+            return after
         update = self._updated(call, func, given, keywords, frame)
         if update is not None:
             return update
@@ -386,8 +386,8 @@ class Expressions:
             return State(cls, {}, state.exact)
         written = {a.keyword: Placed(a.value, frame.module, frame.scope) for a in call.args if a.keyword is not None}
         changed = {n: self._put(cls, n, written.get(n), form_of(t), frame) for n, t in keywords.items()}
-        kept = {n: f for n, f in state.fields.items() if n not in keywords}
-        return State(cls, {**kept, **changed}, state.exact)
+        unchanged = {n: f for n, f in state.fields.items() if n not in keywords}
+        return State(cls, {**unchanged, **changed}, state.exact)
 
     def _constructed(
         self, cls: PytreeClass, call: Call, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame

@@ -332,7 +332,7 @@ class TracedLeaves:
 
     @cached_property
     def _from_tracers(self) -> frozenset[str]:
-        """The variables of a function that is given something traced, or that is told what its `self` holds."""
+        """The variables of a function that is given something traced, or whose `self` holds something known."""
         if self._code is None or not any(map(holds_tracers, self._code.parameters.values())):
             return frozenset()
         return self._code.contents.bound | self._code.parameters.keys()

@@ -170,7 +170,7 @@ class Tracer(Expressions):
             part = pending.pop()
             if isinstance(part, Binary) and part.op in _ARITHMETIC:
                 for operand in (part.left, part.right):
-                    _learn(operand, frame)
+                    _assume_something(operand, frame)
             if not isinstance(part, (BoolOp, Conditional, Lambda, Comprehension)):
                 pending += children(part)
 
@@ -313,7 +313,7 @@ class Tracer(Expressions):
         return UNKNOWN
 
 
-def _learn(operand: Expr, frame: Frame) -> None:
+def _assume_something(operand: Expr, frame: Frame) -> None:
     """Take a variable, or a field of an instance in one, of which nothing was known for something."""
     match operand:
         case Name(id=name) if isinstance(frame.variables.get(name), Unknown):

@@ -34,22 +34,22 @@ def set_outside(event: AssignAttribute, code: CodeRead, evaluator: Evaluator) ->
     cls, path, place = event.receiver.cls, event.receiver_text, event.place
     if event.on_self or path is None or event.alternatives or cls.frozen is True or code.applied:
         return None
-    kept = {
+    holders = {
         name: method
-        for name, method in _kept(cls, evaluator).items()
+        for name, method in _compiled_by_constructor(cls, evaluator).items()
         if _is_read(event.attr, name, method, cls, evaluator)
     }
-    if not kept or forgets(cls) or is_constant(event.attr, cls, evaluator, place.module):
+    if not holders or forgets(cls) or is_constant(event.attr, cls, evaluator, place.module):
         return None
-    calling = {m.name: holder for one in cls.mro for m in own_methods(one) for holder in m.self_calls & kept.keys()}
-    by_name = {**calling, **{name: name for name in kept}}
+    calling = {m.name: holder for one in cls.mro for m in own_methods(one) for holder in m.self_calls & holders.keys()}
+    by_name = {**calling, **{name: name for name in holders}}
     called = called_around(event.at, path, by_name, code.body)
     if called is None or not _changes_value(event, code.body) or _is_passed(path, event.attr, code.body):
         return None
-    return SetOutside(called, kept[by_name[called]])
+    return SetOutside(called, holders[by_name[called]])
 
 
-def _kept(cls: PytreeClass, evaluator: Evaluator) -> Mapping[str, Function]:
+def _compiled_by_constructor(cls: PytreeClass, evaluator: Evaluator) -> Mapping[str, Function]:
     """The attributes in which the constructor of a class keeps a compiled method, which nothing compiles again."""
     assigned = [(one, m, a) for one in cls.mro for m in own_methods(one) for a in m.self_assignments]
     found: dict[str, Function] = {}
