@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+from jaxlint.cache.version import __version__
 
 TYPE_CHECKING = False  # `typing` takes as long to import as Python takes to start
 

@@ -17,10 +17,10 @@ from functools import cache, cached_property
 
 import msgspec
 
-from jaxlint import __version__
 from jaxlint.cache.atomic import TEMPORARY_PREFIX, write_atomically
 from jaxlint.cache.digests import digest
 from jaxlint.cache.packs import Pack, PackWriter, Place, open_packs
+from jaxlint.cache.version import __version__
 from jaxlint.errors import UserError
 from jaxlint.finding import Finding
 from jaxlint.syntax.paths import project_root, shown_path

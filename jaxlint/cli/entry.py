@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 
-from jaxlint import __version__
+from jaxlint.cache.version import __version__
 
 
 def run() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from jaxlint import __version__
+from jaxlint.cache.version import __version__
 from jaxlint.cli import watch as watching
 from jaxlint.cli.clean import cache_dir, clean
 from jaxlint.cli.config import config

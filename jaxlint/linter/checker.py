@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 from msgspec import structs
 
-from jaxlint import __version__
+from jaxlint.cache.version import __version__
 from jaxlint.config.settings import EnabledRules, FixSettings, Settings, is_sure_enough
 from jaxlint.cst.changes import Proposal
 from jaxlint.cst.failing import FAILED, failures

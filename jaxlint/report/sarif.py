@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from jaxlint import __version__
+from jaxlint.cache.version import __version__
 from jaxlint.finding import DOCS_URL, Finding, Fix, Severity
 from jaxlint.report.base import Report, checkout, message, notes, repository_path
 from jaxlint.rules.base import Rule

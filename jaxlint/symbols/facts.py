@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from jaxlint import __version__
 from jaxlint.cache.digests import blake2b
 from jaxlint.cache.packs import NoPack, Pack, PackWriter
+from jaxlint.cache.version import __version__
 from jaxlint.errors import UserError
 from jaxlint.symbols.links import Links
 from jaxlint.syntax.paths import shown_path
