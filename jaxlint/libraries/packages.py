@@ -20,6 +20,10 @@ DISTRIBUTION_OF = {
 STATEFUL = ("flax.nnx", "treex")
 #: Packages whose decorators compile a function from its source: Python runs nothing of it, and jax is unknown to them.
 OTHER_COMPILERS = frozenset({"numba", "taichi", "triton", "warp"})
+#: Packages that compile nothing but the functions that they are given.
+COMPILING_WHAT_IS_GIVEN = frozenset(
+    "jax jaxlib numpy scipy flax chex equinox jax_dataclasses simple_pytree optax".split()
+)
 #: Other spellings of the same objects, by how they begin.
 OTHER_SPELLINGS = (
     ("typing_extensions.", "typing."),
@@ -33,6 +37,7 @@ USUAL_IMPORTS: dict[str, tuple[str, str | None, str | None]] = {
     "equinox": ("equinox", None, "eqx"),
     "jax_dataclasses": ("jax_dataclasses", None, "jdc"),
     "flax.struct": ("flax", "struct", None),
+    "flax.nnx": ("flax", "nnx", None),
     "jax.numpy": ("jax.numpy", None, "jnp"),
 }
 

@@ -208,3 +208,11 @@ OF_EQUINOX = {
     "jax.checkpoint": "equinox.filter_checkpoint",
     "optax.apply_updates": "equinox.apply_updates",
 }
+#: Its transformations that take a module for a function, by those of jax that do not, or not always.
+TAKING_MODULES = {
+    "jax.jit": "equinox.filter_jit",
+    "jax.checkpoint": "equinox.filter_checkpoint",
+    "jax.vmap": "equinox.filter_vmap",
+}
+#: What picks the arrays of a module, and the test by which it does.
+PICKING_ARRAYS = ("equinox.filter", "equinox.is_inexact_array")

@@ -17,7 +17,8 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Transformed
 from jaxlint.infer.known.values import Instance, is_classmethod, plain
-from jaxlint.libraries.transforms import LOOPS
+from jaxlint.libraries.packages import usual_name
+from jaxlint.libraries.transforms import LOOPS, TAKING_MODULES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.bound_part import changed_part, held_part
@@ -39,9 +40,6 @@ from jaxlint.syntax.statements import all_parts
 
 #: The transformations that look up what they have compiled by the hash of the function.
 _HASHING = frozenset({"jax.jit", "jax.pmap", "jax.checkpoint", "jax.remat", *(f"jax.lax.{name}" for name in LOOPS)})
-
-#: The transformations of equinox that take modules.
-_FILTERED = {"jax.jit": "filter_jit", "jax.checkpoint": "filter_checkpoint", "jax.vmap": "filter_vmap"}
 
 
 class JittedBoundMethod(NodeRule):
@@ -194,8 +192,8 @@ def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) ->
     if event.applied.transform.runs:
         way_out = "give it a function that calls the instance: `lambda *args: ...`"
     else:
-        filtered = _FILTERED.get(event.applied.transform.name, "filter_jit")
-        way_out = f"use `eqx.{filtered}`" if is_module else "make the instance an argument of the function"
+        filtered = TAKING_MODULES.get(event.applied.transform.name, TAKING_MODULES["jax.jit"])
+        way_out = f"use `{usual_name(filtered)}`" if is_module else "make the instance an argument of the function"
     return Problem(
         at=event.at,
         message=(
@@ -211,9 +209,9 @@ def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) ->
 @proposing
 def _filtering(event: Transformed, evaluator: Evaluator) -> Proposal | None:
     """The fix: the transformation of equinox, which traces the arrays of the module."""
-    name = _FILTERED.get(event.applied.transform.name, "")
-    written = spelled(f"equinox.{name}", event.place.module, evaluator.model.resolver, event.place.scope)
-    if not name or written is None or event.applied.options:
+    name = TAKING_MODULES.get(event.applied.transform.name)
+    written = spelled(name, event.place.module, evaluator.model.resolver, event.place.scope) if name else None
+    if written is None or event.applied.options:
         return None
     change = RenameFunction(event.at, event.applied.transform.name.rpartition(".")[2], written[0])
     return Proposal(f"Use `{written[0]}`", Applicability.SAFE, (change,), written[1])

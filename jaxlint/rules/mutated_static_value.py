@@ -14,6 +14,7 @@ from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Cross, Event, MutateField
 from jaxlint.infer.known.values import Instance, Value
+from jaxlint.libraries.packages import COMPILING_WHAT_IS_GIVEN
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -34,8 +35,6 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted, is_given
 from jaxlint.syntax.statements import Body, For, While, all_parts, assigned_names, parts, walk
 
-#: Packages that compile nothing but the functions that they are given.
-_COMPILING_NOTHING = frozenset("jax jaxlib numpy scipy flax chex equinox jax_dataclasses simple_pytree optax".split())
 #: What changes in place, and which method of it does so where none is called by its name.
 _CONTAINERS = frozenset({"dict", "list", "set"})
 _BY_SYNTAX = {"item": "__setitem__", "augment": "__setitem__", "delete": "__delitem__"}
@@ -267,7 +266,7 @@ def _is_whole_program(module: Module) -> bool:
     """
     outline = module.outline
     packages = {name.partition(".")[0] if level == 0 else "" for level, name in outline.imported_modules}
-    if outline.star_imports or not packages <= _COMPILING_NOTHING | sys.stdlib_module_names:
+    if outline.star_imports or not packages <= COMPILING_WHAT_IS_GIVEN | sys.stdlib_module_names:
         return False
     own = {f.name for f in outline.functions.values() if f.owner is None and not f.scope}
     return any(isinstance(call.func, Name) and call.func.id in own for call in outline.module_calls)

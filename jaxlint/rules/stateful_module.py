@@ -15,6 +15,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import UNKNOWN, as_instance
 from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
+from jaxlint.libraries.packages import usual_name
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -34,7 +35,7 @@ _SHARING = frozenset({"var_defaults", "with_vars", "use_hijax", "use_refs", "to_
 _TRAINING = frozenset({"grad", "value_and_grad", "update", "apply_updates", "apply_gradients"})
 
 
-#: Transformations that flax.nnx calls otherwise.
+#: Transformations that a framework calls otherwise.
 _OTHER_NAMES = {"checkpoint": "remat"}
 
 
@@ -190,11 +191,11 @@ def _problem(
     way_out, fix = f"return {names} as well", None
     if cls.framework.transformations:
         last = transform.rpartition(".")[2]
-        own = f"nnx.{_OTHER_NAMES.get(last, last)}"
+        own = f"{cls.framework.transformations}.{_OTHER_NAMES.get(last, last)}"
         way_out = "return the new state"
-        if f"flax.{own}" in TRANSFORMS:
-            way_out = f"use `{own}`, or return the new state"
-            fix = _with_nnx(applied, own, code, evaluator)
+        if own in TRANSFORMS:
+            way_out = f"use `{usual_name(own)}`, or return the new state"
+            fix = _writing_back(applied, own, code, evaluator)
     return Problem(
         at=applied.at,
         message=(
@@ -249,13 +250,13 @@ def _argument(call: Call, name: str, function: Function) -> Expr | None:
 
 
 @proposing
-def _with_nnx(applied: Applied, own: str, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
-    """The fix: the transformation of flax.nnx, which writes the state back, if it is the only one."""
-    written = spelled(f"flax.{own}", code.place.module, evaluator.model.resolver)
+def _writing_back(applied: Applied, own: str, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the transformation of the framework, which writes the state back, if it is the only one."""
+    written = spelled(own, code.place.module, evaluator.model.resolver)
     if written is None or len(_losing(code.applied)) > 1 or not applied.transform.name.startswith("jax."):
         return None
     change = RenameFunction(applied.at, applied.transform.name.rpartition(".")[2], written[0])
-    return Proposal(f"Use `{own}`", Applicability.UNSAFE, (change,), written[1])
+    return Proposal(f"Use `{usual_name(own)}`", Applicability.UNSAFE, (change,), written[1])
 
 
 def _may_be_evaluated(node: FunctionNode, evaluator: Evaluator) -> bool:

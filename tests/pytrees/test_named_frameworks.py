@@ -46,12 +46,23 @@ _OTHERWISE = {
 
 
 def _texts(tree: ast.Module) -> Iterator[str]:
-    """The texts of a module that are no docstrings and no parts of a message."""
-    parts = {id(value) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for value in node.values}
-    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    """The words of the texts of a module that are no docstrings and no messages; `f"equinox.{name}"` is a name."""
+    joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    passed_over = {id(value) for node in joined for value in node.values}
+    passed_over |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts | alone:
-            yield node.value
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in passed_over:
+            yield from [node.value, *_list_of_words(node.value)]
+    for node in joined:
+        text = "".join(value.value if isinstance(value, ast.Constant) else "x" for value in node.values)
+        if " " not in text:
+            yield text
+
+
+def _list_of_words(text: str) -> list[str]:
+    """The words of a text that is a list of names, and no sentence."""
+    words = text.split()
+    return words if "jax" in words and all(map(str.isidentifier, words)) else []
 
 
 def _named(text: str) -> set[str]:
@@ -74,3 +85,5 @@ def test_frameworks_are_named_where_they_are_declared() -> None:
 def test_the_test_sees_names() -> None:
     text = "if cls.framework is NNX or name == 'equinox.tree_at': '''docs of chex'''"
     assert _named(text) == {"NNX", "equinox.tree_at"}
+    text = "a = f'flax.{own}', f'chex puts {x} there', 'jax flax'.split()"
+    assert _named(text) == {"flax.x", "flax"}

@@ -11,7 +11,7 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
 from jaxlint.infer.transforms.applied import Applied
-from jaxlint.libraries.transforms import OF_EQUINOX
+from jaxlint.libraries.transforms import OF_EQUINOX, PICKING_ARRAYS
 from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.syntax.expressions import Expr
@@ -72,7 +72,7 @@ def using(name: str, at: object, module: Module, evaluator: Evaluator) -> Propos
 def of_arrays(given: Expr, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
     """The fix: what the optimizer is given is what of the module are arrays."""
     module, resolver = code.place.module, evaluator.model.resolver
-    names = [spelled(f"equinox.{name}", module, resolver, code.scope) for name in ("filter", "is_inexact_array")]
+    names = [spelled(name, module, resolver, code.scope) for name in PICKING_ARRAYS]
     made = [written for written in names if written is not None]
     if len(made) < len(names):
         return None
