@@ -178,7 +178,7 @@ class Cache:
         self._trim_packs(needed)
 
     def _trim_packs(self, needed: Collection[bytes]) -> None:
-        """Merge packs where there are many, and leave out what is not needed where that is much."""
+        """Merge packs if there are many; drop records that no longer serve if they take much space."""
         places = self.places()
         packs = open_packs(places)
         readable = {pack.path for pack in packs}

@@ -209,12 +209,12 @@ class SetItem(msgspec.Struct, frozen=True):
 
 
 class TakeResult(msgspec.Struct, frozen=True):
-    """If the name `at` is that of a function whose call stands alone, an argument is bound to what that returns.
+    """`step(x)` becomes `x = step(x)`: an argument of the function named `at` is bound to the result of the call.
 
-    The argument is the one for `parameter`, which is that at a `position`; what is called on, if that is -1. It is a
-    variable, or one of the `attributes` of one. Names of other things stay as they are; those of methods stand behind
-    a dot, and what is called on has the last name of one of the `owners`. There is no fix where the function is handed
-    on, or its result is used.
+    The call stands alone. The argument is the one for `parameter`, at `position`; -1 is the object before the dot. It
+    is a variable, or one of the `attributes` of a variable. Names of other things stay as they are; those of methods
+    stand behind a dot, and the object before it has the last name of one of the `owners`. There is no fix where the
+    function is handed on, or its result is used.
     """
 
     at: object
@@ -232,11 +232,11 @@ class ReturnAlso(msgspec.Struct, frozen=True):
 
 
 class TakeAlso(msgspec.Struct, frozen=True):
-    """If the name `at` is that of a function of `ReturnAlso`, its argument for `parameter` is bound to the second part.
+    """`y = f(x)` becomes `y, x = f(x)`: an argument is bound to the second part of what `ReturnAlso` makes it return.
 
-    The call is a statement, or assigned to one target; the argument is that at a `position`, or what is called on, if
-    that is -1, and one that may be assigned, as for `TakeResult`. There is no fix where the function is handed on,
-    unless to what compiles it.
+    `at` is a name of the function. The call is a statement, or assigned to one target; the argument is that for
+    `parameter`, found by `position` as in `TakeResult`, and can be assigned. There is no fix where the function is
+    handed on, unless to a compiler.
     """
 
     at: object

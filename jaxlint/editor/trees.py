@@ -1,9 +1,9 @@
 """The files that are checked together, and what is known of them while some of them are being edited.
 
 A `Tree` is all files below a folder, or one file of its own. Its files with the same settings are a `Group`: what one
-run of `jaxlint check` checks with one `Checker`. A group hears which files change; it makes a new checker when it is
-asked, which shares all that does not depend on these files, and keeps what was found in those that do not lead to them
-(`jaxlint.project.reached`).
+run of `jaxlint check` checks with one `Checker`. A group hears which files change. When it is asked, it makes a new
+checker, which shares everything that does not depend on these files. Findings in files that do not lead to a changed
+one stay (`jaxlint.project.reached`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from jaxlint.libraries.packages import DISTRIBUTION_OF
 from jaxlint.project.modules import Module
 from jaxlint.symbols.outline import Import
 
-#: Packages of which nobody imports something for what that does.
+#: Packages that nobody imports for the effect of the import.
 _PLAIN = sys.stdlib_module_names | DISTRIBUTION_OF.keys() | {"numpy", "optax"}
 
 

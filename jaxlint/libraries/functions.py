@@ -22,7 +22,7 @@ _CONSTANTS = NUMBER_CONSTANTS | INDEXED | DTYPES | {"euler_gamma", "newaxis"}
 
 
 def is_plain_function(name: str) -> bool:
-    """Whether a full name is that of a function, of which it is certain that it is no pytree."""
+    """Whether a full name is certainly that of a function, which is no pytree."""
     last = name.rpartition(".")[2]
     return name.startswith(_MODULES) and last.islower() and last not in _CONSTANTS
 

@@ -154,7 +154,7 @@ TRANSFORMS: Mapping[str, Transform] = _declare(
     Transform("flax.nnx.switch", Kind.BRANCH, ((1, "branches"),), runs=True, propagates=True),
     Transform("flax.nnx.eval_shape", Kind.ABSTRACT, returns=Returns.UNKNOWN, runs=True, propagates=True),
 )
-#: The loops whose function takes a carry and returns one that has its structure, and which parameter of it that is.
+#: Loops whose function takes a carry and returns one of the same structure, and the index of that parameter.
 CARRIED = {"jax.lax.scan": 0, "jax.lax.while_loop": 0, "jax.lax.fori_loop": 1}
 
 #: The last parts of their names, by which code that may hold one is recognised; `map` is too common a word.

@@ -263,7 +263,7 @@ class Checker:
         return findings
 
     def check_alone(self, module: Module) -> list[Finding]:
-        """The findings of a module of which only what it imports is looked at, whether or not that is a framework."""
+        """The findings of a module that is only looked at for its imports, whether or not it imports a framework."""
         _ = module.outline
         graph = import_graph([module], self.project, self.packages)
         graph.relevant.add(module.path)

@@ -439,7 +439,7 @@ class _Server:
         return findings
 
     def read(self, _: None) -> tuple[set[str], set[str], dict[str, bool], dict[str, set[str]], list[str]]:
-        """The modules that were read, the folders listed, where projects begin, what led to what, and what failed."""
+        """The modules read, folders listed, beginnings of projects, links between modules, and failures."""
         project = self._checker.project
         folders, errors = project.folders, self._checker.errors
         return project.paths_read(), folders.listed(), folders.beginnings(), project.reached.by, errors

@@ -31,9 +31,9 @@ from jaxlint.syntax.expressions import Attribute, Expr, Span
 class Pytree(msgspec.Struct, frozen=True):
     """What a node has to do with a pytree class.
 
-    It is an instance of `cls`, or the class itself (`is_class`), where it is declared or named; of an attribute that is
-    a `field` of a pytree instance, `owner` is the class of that instance, and `cls` that of what the field holds, if it
-    is a pytree class, too.
+    The node is an instance of `cls`, or the class itself (`is_class`), declared or named there. If it is an attribute
+    that is a `field` of an instance, `owner` is the class of the instance; `cls` is then the class of the value in the
+    field, if that is a pytree class, too.
     """
 
     cls: PytreeClass | None = None

@@ -47,11 +47,11 @@ def discover(
     """The absolute paths of all files to check, sorted, each real file once.
 
     A file in `paths` is always taken, unless `force` makes `excludes` hold for it too. A directory is walked
-    for `*.py` and `*.pyi`, without what `holds_no_sources`, virtual environments, what a .gitignore names, and what
-    `excludes` names for the directories `paths` and for those that hold a configuration; `!build` takes `build` in.
-    Links to directories are followed once. The result may hold what cannot be read (a directory that cannot be
-    listed, a link to nowhere): `Source.read` says why. `visit` is called with each directory. Raises `PathError` for a
-    path that does not exist, and for a notebook.
+    for `*.py` and `*.pyi`. Left out are folders that `holds_no_sources` names, virtual environments, what a .gitignore
+    lists, and what `excludes` lists for the directories `paths` and for those with a configuration; `!build` takes
+    `build` in. Links to directories are followed once. The result may hold paths that cannot be read (a directory
+    that cannot be listed, a link to nowhere): `Source.read` says why. `visit` is called with each directory. Raises
+    `PathError` for a path that does not exist, and for a notebook.
     """
     found: dict[str, str] = {}
     for path in paths:

@@ -1,7 +1,7 @@
 """What the check of one module asks of the project as a whole, without the outlines that determine it.
 
-It is the sum of what each module adds to it, its part, which depends on the module and those that it leads to
-(`jaxlint.project.reached`), and on who imports whom.
+It is the sum of the parts of all modules. The part of a module depends on its text, on the modules that it leads to
+(`jaxlint.project.reached`), and on the import graph.
 """
 
 from collections.abc import Iterable, Mapping

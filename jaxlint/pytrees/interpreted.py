@@ -45,7 +45,7 @@ class TheClass:
         self.attributes: dict[str, Value] = {}
         #: The known functions that are applied to it, in order.
         self.applied: list[Application] = []
-        #: Whether it was given to something of which it is not known what that does.
+        #: Whether it was passed to a function that nobody can read.
         self.escaped = False
         #: Whether defaults that cannot be hashed may be replaced by what makes new ones.
         self.may_wrap_defaults = False

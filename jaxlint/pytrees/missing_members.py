@@ -36,7 +36,7 @@ def misses_attribute(cls: PytreeClass, name: str, model: PytreeModel) -> bool:
 
 
 def _declares(cls: PytreeClass, name: str) -> bool:
-    """Whether a class has a field of that name, of which more is known than that `tree_flatten` reads it."""
+    """Whether a class has a field of that name, and `tree_flatten` is not the only place that mentions it."""
     field = cls.field(name)
     if field is None or not cls.framework.flattens_itself:
         return field is not None

@@ -158,7 +158,7 @@ class UpdatingMethods:
         others = [value for value, copied in zip(returned, copies, strict=True) if not copied]
         if not any(copies) or not all(_is_original(value, function, function.self_name) for value in others):
             return False
-        # who calls it for what else it does need not want the copy, unless that holds what the method is given
+        # it may be called for its side effects and not for the copy, unless the copy holds an argument
         return not function.acts or any(_keeps_argument(value, function) for value in returned)
 
     def changes(self, function: Function) -> str | None:

@@ -119,7 +119,7 @@ class CallableLeaf(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """What makes layers, transforms or optimizes, where equinox is imported, or optimizes what that gives it."""
+        """Calls that make layers, transform or optimize, where equinox is imported; else those that optimize a module."""
         calls = candidate.unit.calls
         if _may_see_equinox(candidate.module.outline.imported_modules):
             return not calls.isdisjoint(_CALLS)

@@ -99,7 +99,7 @@ class ChexMapping(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Functions that take what may be a mapping, and those that call what returns some."""
+        """Functions with a parameter that may be a mapping, and those that call a function that returns one."""
         if any(f.owner is None and candidate.takes(f, _may_be_mapping) for f in candidate.functions):
             return True
         return candidate.given.gets(candidate.unit, candidate.module, _may_be_mapping)

@@ -335,7 +335,7 @@ def _is_placeholder(event: Construct) -> bool:
 
 
 def _unpacked(event: Construct, cls: PytreeClass, evaluator: Evaluator) -> WrongArguments | None:
-    """What is wrong with a call that unpacks what are several things, of a class that takes none by position.
+    """What is wrong with a call `Class(*several)`, if the class takes no positional arguments.
 
     What a function was given as `*args` may be nothing, or one dict.
     """

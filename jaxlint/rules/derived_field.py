@@ -290,7 +290,7 @@ def _source_of_variables(value: Expr, stored: Mapping[str, str]) -> str | None:
 
 #: Calls that make the same of a value in another form, or the beginning of something that goes its own way.
 _CONVERSIONS = frozenset({"asarray", "array", "astype", "float32", "device_put", "copy", "tuple", "list", "init"})
-#: What makes a tree or an array that only looks like what it is given, or begins as that and goes its own way.
+#: Functions whose result only has the shape of the argument, or starts as a copy and changes by itself later.
 _BEGINNING = frozenset({"zeros_like", "ones_like", "full_like", "empty_like", "map", "tree_map", "deepcopy"})
 #: Traits of an array that stay the same when its values change.
 _TRAITS = frozenset({"shape", "dtype", "ndim", "size"})

@@ -183,7 +183,7 @@ class DiscardedUpdate(EventRule, BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Code that drops what functions return which compute another state of one that they are given."""
+        """Code that drops the results of functions that compute a new state from the one they are given."""
         return drops_states(candidate)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:

@@ -130,7 +130,7 @@ class FilteredScalar(BodyRule):
     confidence = Confidence.MEDIUM
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what a body counts up, unless it is that of a function which only runs where numbers are arrays."""
+        """Look at what a body counts up, unless its function only runs where numbers are arrays."""
         problems = list(self._counted_in(code, evaluator))
         if problems and not _may_count_arrays(code, evaluator):
             yield from (p for p in problems if not is_set_for_stage(p.at, code, evaluator))
@@ -177,7 +177,7 @@ class FilteredScalar(BodyRule):
 def _counted_in_copies(
     code: CodeRead, called: Iterable[_MethodCall], evaluator: Evaluator
 ) -> Iterator[tuple[object, PytreeClass, str, str]]:
-    """What a body counts up in copies of modules of equinox: where, of which class, what, and how."""
+    """The counters that a body moves in copies of equinox modules: place, class, field, and way."""
     for event in code.events:
         match event:
             case Replace(receiver=Instance(cls=cls), keywords=keywords) if cls.framework is EQUINOX:

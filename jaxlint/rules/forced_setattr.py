@@ -149,7 +149,7 @@ def _binds(statement: Assign, name: str) -> bool:
 
 
 def _written(statement: Statement) -> Iterator[tuple[object, Expr, str]]:
-    """What a statement writes past the class: where, to which instance, and to which attribute."""
+    """A write past the class: its place, the instance, and the attribute."""
     for part in own_parts(statement):
         match part:
             case Call(

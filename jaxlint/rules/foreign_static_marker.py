@@ -159,10 +159,10 @@ def leaf_consequence(field: Field, cls: PytreeClass, evaluator: Evaluator) -> st
 
 
 def data_confidence(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Confidence:
-    """How sure it is that a field does harm that is data though it is meant to be static.
+    """How certain it is that a field which is meant to be static does harm as data.
 
-    That is so where instances are seen to go into a transformation, and where they have arrays, and JAX refuses what
-    the field holds, or Python may need to know it.
+    It does where instances are seen to go into a transformation. It does, too, where they hold arrays and JAX refuses
+    the value of the field, or Python may need to know it.
     """
     fails = _has_arrays(cls, evaluator) and _may_fail(field, cls, evaluator)
     return Confidence.HIGH if fails or is_seen_to_cross(cls, evaluator) else Confidence.LOW

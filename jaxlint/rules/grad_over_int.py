@@ -249,7 +249,7 @@ _WHAT = {"int": "an array of integers", "bool": "an array of booleans", "key": "
 
 
 def _refused_leaf(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None:
-    """What a leaf is of which each construction and each update that is seen gives no inexact number."""
+    """What a leaf holds, if no construction and no update that is seen gives it an inexact number."""
     if evaluator.model.subclasses(cls):
         return None
     kinds: set[str] = set()

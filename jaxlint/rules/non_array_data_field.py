@@ -163,7 +163,7 @@ class NonArrayDataField(ClassRule, EventRule):
                 yield _problem(at, cls, field, what, stacking, fix, _sureness(field, what, cls, evaluator))
 
     def _refused_fields(self, cls: PytreeClass, evaluator: Evaluator) -> list[tuple[Field, str]]:
-        """The leaves of a class that certainly hold what JAX refuses, with what that is."""
+        """The leaves of a class that certainly hold something that JAX refuses, and what it is."""
         key = cls.symbol.key
         if key not in self._refused:
             found = [(field, _refused(field, cls, evaluator)) for field in cls.fields]
@@ -206,7 +206,7 @@ def _stacking(cls: PytreeClass, evaluator: Evaluator) -> TracedBy | None:
 
 
 def _plain_functions(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
-    """The fields for functions to which an instance that crosses is given a function that is no pytree."""
+    """The callable fields of an instance that goes into a transformation, if they get a function that is no pytree."""
     from jaxlint.rules.analyses.fields.functions_held import is_function
     from jaxlint.rules.analyses.fields.keeping import is_stored
     from jaxlint.rules.analyses.instances.passed import handed_on
@@ -355,10 +355,10 @@ def _is_out_of_reach(traced: TracedBy, event: Construct, evaluator: Evaluator) -
 
 
 def _confidence(event: Construct, evaluator: Evaluator) -> Confidence | None:
-    """Low where it is not seen that what is made here goes in, for it may be that only others do.
+    """Low where nobody sees this very instance go in: perhaps only others do, which hold something else in the field.
 
-    They may hold something else in the field. That is so where none of this module's functions that send instances in
-    calls what makes this one; or where only modules send some that do not import this one.
+    That is the case if the functions of this module that send instances in never call the function that makes this
+    one, or if the only modules that send some in do not import this module.
     """
     cls, module, functions = event.cls.cls, event.place.module, event.place.functions
     traced, outline = evaluator.traced.of(cls), module.outline

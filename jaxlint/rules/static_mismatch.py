@@ -140,7 +140,7 @@ class StaticMismatch(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Code that maps what the functions make that a loop calls, or calls what maps the items that it is given."""
+        """Code that maps over results of functions called in a loop, or calls a function that maps over its items."""
         called, module = candidate.unit.calls, candidate.module
         return _calls_mapping(called, module, candidate.given.model.resolver) or _calls_in_turn(candidate.unit, module)
 

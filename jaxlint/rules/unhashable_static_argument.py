@@ -150,7 +150,7 @@ class UnhashableStaticArgument(EventRule, BodyRule):
         yield structs.replace(problem, fix=_of_call(event, evaluator)) if made else problem
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what the records are made of that are passed, or of which a field is passed."""
+        """Look at the fields of records that are passed, as a whole or by one field."""
         for event in code.events:
             if isinstance(event, Cross) and _is_hashed(event) and event.made is None:
                 if isinstance(plain(event.value), Instance) and unhashable(event.value, evaluator) is None:

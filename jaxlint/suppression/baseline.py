@@ -25,7 +25,7 @@ class BaselineError(UserError):
 
 
 class Entry(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):
-    """One finding: in which file, of which rule, in which line, and the how-many-eth of its kind it is."""
+    """One finding: its file, its rule, the text of its line, and its number among equal ones."""
 
     #: Relative to the directory of the baseline, with slashes.
     path: str

@@ -1,8 +1,8 @@
 """The outline of a text that is being edited: only the units that an edit touches are parsed again.
 
 It is put together from *parts*, one for each unit, and equals the outline that `build_outline` makes of the whole text.
-What the statements before a unit say that matters to its part is little (`jaxlint.symbols.collected.Context`). Where an
-edit changes that, or where a piece of the text does not mean by itself what it means in its place, all is read anew.
+A part depends on little of what stands before its unit (`jaxlint.symbols.collected.Context`). If an edit changes that,
+or if a piece of the text has another meaning by itself than in its place, everything is read anew.
 """
 
 from __future__ import annotations

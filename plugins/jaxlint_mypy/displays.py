@@ -1,7 +1,7 @@
 """What mypy asks no plugin about, read once a file is checked.
 
-Displays of dicts and sets, `in`, attributes that are added, methods of type variables (such as `self`, where a method
-returns `Self`), and those that are missing where mypy cannot see a base.
+These are displays of dicts and sets, `in`, new attributes, methods of type variables (such as `self` in a method that
+returns `Self`), and missing methods of classes with a base that mypy cannot see.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Displays:
         self._answer = answer
 
     def look(self, checker: TypeChecker) -> None:
-        """Report displays that hash what has no hash, searches that compare arrays, attributes that are added, …"""
+        """Report displays of unhashable things, searches that compare arrays, new attributes, …"""
         feeder = self._types_only.feeder
         if checker.tree.fullname in feeder.front.frozen_in:
             for added in list(inferred_attributes(checker)):

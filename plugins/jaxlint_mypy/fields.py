@@ -36,7 +36,7 @@ from jaxlint_mypy.values import SCALARS
 
 #: The last parts of the names of the functions that declare fields.
 FIELD_NAMES = frozenset(name.rpartition(".")[2] for name in FIELD_FUNCTIONS)
-#: What `dataclasses.field` takes, to which the functions of frameworks pass on what they do not know.
+#: The keywords of `dataclasses.field`; field functions of frameworks pass them on.
 _PASSED_ON = ("default", "default_factory", "init", "repr", "hash", "compare", "metadata", "kw_only")
 _METADATA = "jaxlint"
 #: The classes of plain values.

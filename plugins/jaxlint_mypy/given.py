@@ -1,4 +1,4 @@
-"""What lambdas are given by the functions of jax that call them, and what these return, of which jax says `Any`."""
+"""Types where jax says `Any`: the arguments of lambdas that its functions call, and the results of these functions."""
 
 from __future__ import annotations
 

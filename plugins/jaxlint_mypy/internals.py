@@ -155,7 +155,7 @@ def pass_for(info: TypeInfo, other: Instance) -> None:
 
 
 def inferred_attributes(checker: TypeChecker) -> Iterator[MemberExpr]:
-    """The assignments in a file that has been checked that introduce attributes, of which mypy asks no plugin."""
+    """The assignments in a checked file that introduce attributes; mypy asks no plugin about those."""
     for node in checker._type_maps[0]:
         if type(node) is MemberExpr and node.is_inferred_def:
             yield node

@@ -235,7 +235,7 @@ class JaxlintPlugin(Plugin):
         return safe
 
     def _teller(self, question: str, otherwise: Callable[[_C], _T]) -> Callable[[_C], _T] | None:
-        """A callback that only says what failed, where that takes nothing away: mypy asks one plugin for each name."""
+        """A callback that only reports the failure, where no other plugin loses its turn: mypy asks one for a name."""
         if question not in ("class_mro", "function", "attribute"):
             return None
 

@@ -98,10 +98,7 @@ class Statements:
 
     @cached_property
     def _questions(self) -> tuple[frozenset[Span], frozenset[str | None], frozenset[Span]]:
-        """What is asked for its truth value, the paths of which it is asked whether something is there, and who splats.
-
-        These are the functions that are called with `**`.
-        """
+        """Expressions asked for their truth value, paths tested for presence, and functions called with `**`."""
         tests: set[Span] = set()
         paths: set[str | None] = set()
         splatting: set[Span] = set()

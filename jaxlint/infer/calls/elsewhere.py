@@ -79,9 +79,9 @@ class CallsElsewhere:
         return {key: found for key, found in agreed.items() if any(map(acts, found.values()))}
 
     def passing(self, cls: PytreeClass, checked: Module | None) -> TracedBy | None:
-        """A transformed function to which the module of a class passes instances, or a module that knows that.
+        """A transformed function that is passed instances by the module of a class, or by a module that sees the class.
 
-        Of the module that is `checked`, too: of it only those units were read in which something may be found.
+        The module that is `checked` counts, too: so far only those of its units were read that may hold a finding.
         """
         for home, (passing, _) in self._read(cls, checked):
             if cls.symbol.key in passing:

@@ -80,10 +80,10 @@ class GivenClasses:
                     yield parameter.name, cls
 
     def maker(self, function: Function, module: Module) -> str:
-        """What has to be called, and with what, to know what a function works with; "" if nothing has to.
+        """The name whose calls say what a function works with; "" if nobody has to look for calls.
 
-        It is the class of a method that reads an attribute which the constructor is given and which has no annotation,
-        or the function that returns the one which is asked for.
+        For a method that reads an attribute without annotation, set from an argument of the constructor, it is the
+        class; for a function inside another one, the outer function that returns it.
         """
         outline = module.outline
         if function.owner is None:

@@ -79,8 +79,8 @@ _EVENTFUL = LAST_NAMES | AT_METHODS | SELECTION_COPIES | {name.rpartition(".")[2
 
 #: Where something is declared.
 _AT = attrgetter("at")
-_ORDERS_STORED = 32  # modules of which it is stored what they declare in source order
-_PIECES_STORED = 1_000  # of which it is stored what functions they declare
+_ORDERS_STORED = 32  # modules whose declarations are stored in source order
+_PIECES_STORED = 1_000  # pieces whose functions are stored
 
 
 class Triggers:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jaxlint.infer.evaluating.evaluate import Evaluator
     from jaxlint.infer.evaluating.notes import Notes
 
-#: Methods that change what is known of the containers that they are called on, and calls that are meant to fail.
+#: Methods that change a container, so that less is known of it, and calls that are meant to fail.
 _ALWAYS_EVENTFUL = MUTATING | EXPECTS_ERROR | {"__iadd__"}
 #: Functions that leave the dicts alone that they are given.
 _READERS = frozenset({"dict", "len", "print", "sorted", "list"})

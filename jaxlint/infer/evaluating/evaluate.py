@@ -295,7 +295,7 @@ class Evaluator(Narrowing, Attributes):
         return self._own_attribute(expr.value, expr.attr, env) if isinstance(value, UnknownValue) else value
 
     def _own_attribute(self, held: Expr, attr: str, env: Environment) -> Value:
-        """What an attribute of `self` is to which a method just assigned what is not seen: what all of them assign."""
+        """The value of an attribute of `self` after an assignment that says nothing: what all methods assign to it."""
         place = self.calls.notes.place
         method = place.method if place is not None else None
         if method is None or not isinstance(held, Name) or held.id != method.self_name:

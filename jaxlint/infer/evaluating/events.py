@@ -102,7 +102,7 @@ class AssignAttribute(Event, frozen=True):
     alternatives: tuple[Instance, ...] = ()
     #: The instances that hold the receiver, where it is a dotted name: in `a.b.c.x = 1` those that `a.b` and `a` are.
     holders: tuple[Instance | None, ...] = ()
-    #: What says which attribute that is, where `attr` is empty: `name` of `setattr(x, name, v)`.
+    #: The expression that names the attribute, where `attr` is empty: `name` of `setattr(x, name, v)`.
     named_by: Expr | None = None
 
 

@@ -68,7 +68,7 @@ class CallSites:
         return agreed
 
     def uninformed(self) -> list[str]:
-        """The functions that pass on to functions which are watched what they are given, and that is not known."""
+        """The functions whose parameters go on to watched functions, while nobody knows yet what they are given."""
         unknown = [found for key, found in self._unknown.items() if key in self.watched]
         callers = {caller for found in unknown for several in found.values() for caller in several if caller}
         return sorted(callers - self._informed)

@@ -181,7 +181,7 @@ class ModuleReader:
     def called(self) -> list[tuple[FunctionSymbol, list[Event]]]:
         """What happens in functions of the module when they are called.
 
-        Where the calls do not agree on what they pass, that is what each call makes happen.
+        Where the calls pass different things, the function is read for each call by itself.
         """
         found: list[tuple[FunctionSymbol, list[Event]]] = []
         for function, made_by, events in self._called:

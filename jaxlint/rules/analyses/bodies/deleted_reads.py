@@ -167,7 +167,7 @@ class DeletedReads:
 
 
 def _always_run(body: Body, name: str) -> Iterator[Statement]:
-    """The statements with which a body begins that run whatever it is given, while a variable is what it was."""
+    """The first statements of a body: they run with any arguments, the last one assigns the variable again."""
     for statement in body:
         if not isinstance(statement, (Annotate, Assign, Do, Return)):
             return

@@ -46,7 +46,7 @@ _ASKING = frozenset({"len", "bool", "print", "sorted", "list", "set", "tuple", "
 
 
 def filled_keywords(call: Call, place: Place, evaluator: Evaluator) -> Iterator[tuple[str, object]]:
-    """The keywords that a call in a function passes through dicts which that fills, and where it does."""
+    """The keywords that a call passes by dicts that its function fills, each with the place of the dict in the call."""
     starred = [arg for arg in call.args if arg.star == "**" and isinstance(arg.value, Name)]
     if place.function is None or not starred:
         return

@@ -77,9 +77,9 @@ def of_other_parameters(code: CodeRead, evaluator: Evaluator) -> Iterator[OtherR
 
 
 def computed_outside(body: Body, params: Container[str], given: str, call: Call, around: Body) -> Name | None:
-    """The variable that a function reads from around it, and that was computed there from what a path stands for.
+    """A variable of the enclosing scope that a function reads, and that was computed from the path before the call.
 
-    That is before the call of what is differentiated, to which the path is given.
+    The call is that of the differentiated function, which is given the path.
     """
     computed: set[str] = set()
     begins = place_of(call.at)

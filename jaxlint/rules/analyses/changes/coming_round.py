@@ -43,7 +43,7 @@ def comes_round(
 
 
 def _given_as(state: str, code: CodeRead) -> tuple[str, tuple[int, ...]]:
-    """The parameter that a state is, or out of which a body takes it, at which index: `state, total = carry`."""
+    """The parameter that is the state, or the one that holds it and at which index: `state, total = carry`."""
     bound = code.contents.bound
     for statement in code.body:
         match statement:

@@ -21,7 +21,7 @@ _MAX_DEPTH = 4
 
 
 def items_changed(value: Expr, held: str, module: Module, evaluator: Evaluator, depth: int = 0) -> set[str] | None:
-    """The items, by name, that are others in what a call returns than in what stands at `held`, which it is given.
+    """The names of the items that differ between the result of a call and its argument, the dict at `held`.
 
     None if that is not seen. The name of an attribute counts as that of an item: some dicts make no difference.
     """

@@ -57,8 +57,8 @@ def lost_optimizer_states(code: CodeRead, evaluator: Evaluator) -> Iterator[Lost
 def _goes_on(made: Replace | Construct, held: Attribute, new_state: Name, cls: PytreeClass, code: CodeRead) -> bool:
     """Whether an instance takes the step and has the state of the optimizer that was held before it.
 
-    It is an updated copy of what held it, by no method that does what nobody sees, or a new instance of the class that
-    is given it again, where no underscore says that this is meant.
+    It is an updated copy of the old instance, made by no method that cannot be read, or a new instance of the class
+    that gets the old state again. An underscore before the name of the new state says that this is meant.
     """
     if _gives(made, held) and (not _gives_again(made, held) or new_state.id.startswith("_")):
         return False

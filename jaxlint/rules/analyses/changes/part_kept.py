@@ -1,4 +1,4 @@
-"""Updates of which a function hands on a result of the field that they change, and not the copy that holds it."""
+"""Updates of a field whose new value a function hands on, but not the copy that holds it."""
 
 from __future__ import annotations
 

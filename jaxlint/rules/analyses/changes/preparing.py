@@ -72,7 +72,7 @@ def _running(name: str, cls: PytreeClass) -> frozenset[str]:
 
 
 class _Place:
-    """A row of a module: in which function and in which loops of that it stands, by the rows where these begin."""
+    """A row of a module, with the first rows of the function and of the loops around it."""
 
     def __init__(self, row: int, lines: list[str]) -> None:
         self.row = row

@@ -22,7 +22,7 @@ from jaxlint.syntax.statements import (
 
 
 def called_around(at: object, path: str, methods: Collection[str], body: Body) -> str | None:
-    """The method of what a path stands for that runs before an attribute of that is set at a place, and after that.
+    """The method that is called on an object before one of its attributes is set at a place, and again afterwards.
 
     That is in the same block, or in a loop around both; nothing else may be bound to the path meanwhile.
     """

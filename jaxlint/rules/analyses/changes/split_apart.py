@@ -24,7 +24,7 @@ _PUTTING_BACK = "update"
 
 
 class Dropped(msgspec.Struct, frozen=True):
-    """The state in a variable that is dropped, and where the module out of which it was taken is read after that."""
+    """A state in a variable that is dropped, and where the module that it was taken from is read afterwards."""
 
     state: str
     module: str

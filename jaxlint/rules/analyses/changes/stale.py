@@ -1,4 +1,4 @@
-"""What a method reads that is compiled with its instance, and which other methods change that later."""
+"""Attributes that a method compiled with its instance reads, and the methods that change them later."""
 
 from __future__ import annotations
 
@@ -196,12 +196,12 @@ def changing_method(
 ) -> Function | None:
     """A method (no operator) that assigns the attribute after construction, and not while the other one is traced.
 
-    `self.attr = None` lets go of what is not needed any more, and what the traced methods return as it is changes
-    nothing: `self.w, self.grid = self.train()`; neither does a move to a device, nor a change of items of which they
-    read none, nor anything where they read it in place of an argument only, or to fold one into a key, nor what is only
-    done before the compiled method (the first of `inside`) is called, or in its place.
-    What they assign themselves before they read it is that of today, and so is what one of them assigns for a while for
-    those that it runs; what is only ever given the constant that the constructor gives it does not change.
+    These are no changes: `self.attr = None`, which lets go of a value; `self.w, self.grid = self.train()`, where the
+    traced method returns the attribute as it is; a move to a device; a change of items that the traced methods never
+    read; a change of an attribute that they read only as the default of an argument, or fold into a key; a change that
+    is made only before the compiled method (the first of `inside`) is called, or instead of calling it; and the
+    constant that the constructor assigns as well. An attribute that the traced methods assign before they read it is
+    fresh, and so is one that a method assigns for a while, for the methods that it runs.
     """
     compiled = next(iter(inside.values()))
     passing = {*inside, *called_in_construction(cls), *_COMPOSING}
@@ -258,10 +258,9 @@ def _renews(
 
 
 def _is_moved(value: Expr, own: str, module: Module, evaluator: Evaluator) -> bool:
-    """Whether a value is what stands at `own`, or that moved: the same numbers, on a device or in another library.
+    """Whether a value is the one at `own`, or the same numbers moved to a device or to another library.
 
-    A function of the project does so that returns what it is given, and assigns nothing to that but that moved, as far
-    as can be seen.
+    A function of the project may do the move: it returns its argument, and assigns to it nothing but the moved numbers.
     """
     if not isinstance(value, Call):
         return dotted(value) == own

@@ -119,8 +119,8 @@ def _holds(loop: For | While, statement: Statement) -> bool:
 def is_only_looked_at(function: Function, module: Module, evaluator: Evaluator) -> bool:
     """Whether all that call a function look at parts of the state that it returns, and go on with the one before.
 
-    That is seen where each mention of it in the module, and in those that import it, is a call: of whose result a part
-    is read at once, or whose variable is another one than that which is given, and only parts of that are read.
+    That is seen where each mention of it in the module, and in those that import it, is a call. Of the result a part is
+    read at once, or it goes into another variable than the argument came from, and only parts of that are read.
     """
     looked = False
     for home in (module, *evaluator.model.importers(module)):

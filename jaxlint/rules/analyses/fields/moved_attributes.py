@@ -17,7 +17,7 @@ from jaxlint.syntax.statements import Assign, Augment, Body, Do, For, Return, St
 
 
 class Stepped(msgspec.Struct, frozen=True):
-    """The attribute that a loop moves, of which class, and what does it: `m.n += 1`, or the call of a method."""
+    """The attribute that a loop moves, its class, and the code that does it: `m.n += 1`, or the call of a method."""
 
     at: object
     cls: PytreeClass

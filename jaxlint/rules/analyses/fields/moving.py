@@ -14,8 +14,8 @@ _NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1, "**": 1}
 def moving(expr: Expr, path: str, numbers: Collection[str], bound: Mapping[str, Expr]) -> str | None:
     """The operation by which an expression moves the number that `path` holds, within bounds: `max(x * 0.9, low)`.
 
-    `numbers` are the names and attributes that stand for numbers by which something moves, `bound` the variables that
-    are bound once, with what to.
+    `numbers` are the names and attributes that may be the size of a step, `bound` the variables that are bound once,
+    with their values.
     """
     if isinstance(expr, Name) and expr.id in bound:
         others = {name: value for name, value in bound.items() if name != expr.id}

@@ -217,8 +217,8 @@ def _is_of_few(event: FieldEvent, at: object, field: Field, evaluator: Evaluator
 def is_seldom(number: StaticNumber, code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether a loop changes a number now and then, which is worth the compilation.
 
-    That is where a turn does so under a condition, where a loop goes through a few values that are written out and has
-    one of its own for each, and where a comprehension tries them.
+    So it is where the change stands under a condition, where a loop goes through a few values that are written out and
+    makes an instance for each, and where a comprehension tries values.
     """
     place = place_of(number.at)
     loops = [s for s in code.statements if isinstance(s, (For, While)) and holds(s.body, place)]

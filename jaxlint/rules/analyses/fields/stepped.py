@@ -60,7 +60,7 @@ SCALING = MOVING - {"+", "-"}
 
 #: The functions and methods that give instances other fields, by their last names.
 _UPDATING = frozenset({"tree_at", "replace"})
-#: What transforms the function that takes a variable, and what that holds.
+#: The transformations of the function that takes a variable, and the value in the variable.
 _Taken = tuple[tuple[Applied, ...], Value]
 #: A variable or a path of attributes, and a call that makes a copy of what it holds.
 _Copied = tuple[str, Call]
@@ -116,7 +116,7 @@ def moved_at_each_turn(
 
 
 def _taken_by(copy: Call, name: str, code: CodeRead, evaluator: Evaluator) -> Value:
-    """What the function that makes a copy says it takes, where nothing else tells what a variable holds."""
+    """The class that the annotations of a copying function name, where nothing else says what a variable holds."""
     if name not in map(dotted, copy.positional[:1]):
         return UNKNOWN
     resolver = evaluator.model.resolver

@@ -112,7 +112,7 @@ def returning_copy(block: Block, returned: list[Expr]) -> Proposal | None:
 
 @proposing
 def changing_copy(event: MutateField, path: str, block: Block, renewed: set[str]) -> Proposal | None:
-    """The fix that changes what the copy holds, which is made anew for that if it is an array of numpy."""
+    """The fix that changes an attribute of the copy; an array of numpy is copied first."""
     if event.receiver_text != block.original or "." in (block.original or "."):
         return None
     copied = f"{block.copy}{path.removeprefix(block.original or '')}"

@@ -68,7 +68,7 @@ def is_item_to_assign(expr: Expr, at: object, place: Place, evaluator: Evaluator
 
 
 class _Finder:
-    """Looks for what holds what a variable of a body is bound to, at a place where that changes."""
+    """Looks for the object that holds the value of a variable, at a place where the value changes."""
 
     def __init__(self, at: object, place: Place, evaluator: Evaluator) -> None:
         self._body = body_around(place, evaluator)

@@ -254,7 +254,7 @@ def _putting_back(
     evaluator: Evaluator,
     imports: tuple[NeededImport, ...] = (),
 ) -> Proposal | None:
-    """The fix that puts the copy to which a variable is bound back where the original was taken from."""
+    """The fix that puts the copy in a variable back where the original came from."""
     origin = origin_of(name, change.at, place, evaluator)
     if origin is None:
         return None

@@ -47,7 +47,7 @@ def taken_from(key: Expr, call: Call, code: CodeRead) -> Expr:
 
 
 def drawn_by_helper(call: Call, code: CodeRead, instances: LocalInstances, evaluator: Evaluator) -> Drawn | None:
-    """The keys of a state that a call is given, with which the function that is called draws, and loses what is next.
+    """The keys of a state with which a called function draws, while its caller loses the next key.
 
     What it returns of the next key, alone or in a copy of the state, the caller drops: it binds no such thing, or only
     variables that begin with an underscore or that nobody reads.

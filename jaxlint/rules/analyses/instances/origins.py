@@ -121,7 +121,7 @@ def passed_to(function: Function, call: Call) -> dict[str, Expr]:
 
 
 def _followed(made: list[Expr], module: Module, scope: str, code: CodeRead | None, evaluator: Evaluator) -> Made | None:
-    """The call that makes the one thing that is given, through functions that return what another one makes.
+    """The call that makes the one argument, seen through functions that only return the result of another one.
 
     Methods of variables are known where the thing stands in some code.
     """

@@ -22,8 +22,8 @@ _LOOKING = frozenset({FILTER, PARTITION, "jax.tree.map", "jax.tree_util.tree_map
 def leaves_behind(event: Construct, field: str, evaluator: Evaluator) -> bool:
     """Whether a field of the instance that is made certainly gets into no function that refuses it.
 
-    The instance is given to what equinox filters, or it is in a variable of a function, of which parts are read, and
-    copies made that have something else in the field.
+    The instance is passed to a filtered transformation of equinox. Or it stays in a variable of a function: code reads
+    parts of it, or makes copies with something else in the field.
     """
     module, functions = event.place.module, event.place.functions
     scope = event.place.scope

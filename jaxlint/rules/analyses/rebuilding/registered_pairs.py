@@ -35,7 +35,7 @@ class Registered(msgspec.Struct, frozen=True):
 
 
 class _Given(msgspec.Struct, frozen=True):
-    """A function that a call is given, where it stands there, and what it calls the class that is bound to it."""
+    """A function that is passed to a call, its place there, and its name for the class that is bound to it."""
 
     routine: Routine
     at: Span

@@ -46,10 +46,10 @@ FunctionScope: TypeAlias = tuple[Module, str]
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """A compiled function, in words, that hands out what another one returns.
+    """A compiled function, in words, that returns the result of another function, and what it passes to that one.
 
-    And the parameters of that which it gives tracers, and those to which it gives an instance that it was given itself,
-    with the fields in which that holds tracers.
+    These are the parameters that get tracers, and the parameters that get an instance which the compiled function was
+    given itself, with the fields of the instance that hold tracers.
     """
 
     name: str
@@ -198,9 +198,9 @@ class EveryName:
 
 
 class Numbers:
-    """Tells what is certainly computed from parameters of which nothing else is known than that they are traced.
+    """Finds expressions that are certainly computed from traced parameters, whatever those hold.
 
-    Or from fields of `instances`, other parameters.
+    Fields of `instances`, which are other parameters, count as well.
     """
 
     def __init__(self, parameters: Collection[str], body: Body, instances: Mapping[str, Container[str]]) -> None:

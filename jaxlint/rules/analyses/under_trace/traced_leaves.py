@@ -239,7 +239,7 @@ class TracedLeaves:
 
     @cached_property
     def _set(self) -> frozenset[str]:
-        """The attributes that the body sets, of whatever, and not to what is computed from what they were."""
+        """The attributes that the body sets, of any object, to a value that does not depend on the old one."""
         return frozenset(
             target.attr
             for statement in contents_of(self._body).statements

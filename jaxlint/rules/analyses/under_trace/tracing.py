@@ -1,6 +1,6 @@
 """A function run on forms instead of arrays, as JAX traces it: what structure and types come out.
 
-Nothing is guessed: what is not understood is unknown, and what a branch that cannot be decided does is what both do.
+Nothing is guessed: what is not understood is unknown. Where a branch cannot be decided, only what both sides do counts.
 """
 
 from __future__ import annotations
