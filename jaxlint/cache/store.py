@@ -281,7 +281,7 @@ def _remove(path: str) -> None:
 
 @cache
 def _run_decoder() -> msgspec.msgpack.Decoder[RunRecord]:
-    """Decodes records of runs, of which a checker for types that keeps outlines here has none."""
+    """Decodes records of runs; a type checker that keeps outlines here has none."""
     return msgspec.msgpack.Decoder(RunRecord)
 
 

@@ -240,7 +240,7 @@ def read_config(path: str) -> Settings:
 
 
 def _needed(names: Iterable[str], file: FileLayer | None) -> dict[str, Known]:
-    """What the files in which a project says what it depends on ask for; `file` is the one that is read already."""
+    """The requirements in the files that declare the dependencies of a project; `file` is read already."""
     found: dict[str, Known] = {}
     for name in names:
         if os.path.basename(name) != PROJECT_FILE:

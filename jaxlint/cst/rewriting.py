@@ -407,7 +407,7 @@ def keyword_argument(name: str, value: cst.BaseExpression) -> cst.Arg:
 
 
 def expression(template: str, tree: Tree, **values: cst.BaseExpression) -> cst.BaseExpression:
-    """The expression that a template says, in which `{name}` stands for an expression that is there already."""
+    """The expression that a template makes; in it `{name}` stands for an expression that is there already."""
     names = {f"__{name}__": value for name, value in values.items()}
     for name in values:
         template = template.replace(f"{{{name}}}", f"__{name}__")

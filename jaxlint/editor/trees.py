@@ -237,7 +237,7 @@ class Group:
             self._checker = None
 
     def _made(self) -> Checker:
-        """What checks the files as they are now, of which it need not know anything yet."""
+        """A checker for the files as they are now; it need not have read any of them yet."""
         self._renew()
         if self._checker is None:
             self._checker = Checker(self._project, self.settings)

@@ -181,7 +181,7 @@ def fix_content(
 def fix_source(
     text: str, path: str = "<string>.py", settings: Settings | None = None, *, unsafe: bool = False
 ) -> tuple[str, list[Finding]]:
-    """A text in which what can be is fixed, and what is found in it then, as if it stood in the file `path`.
+    """The text after all fixes, and the findings that are left in it, as if it stood in the file `path`.
 
     Raises `Unreadable` if the text holds null bytes.
     """

@@ -410,7 +410,7 @@ class Project:
         return self.add_file(path)
 
     def name_package(self, name: str, start: Module) -> None:
-        """Note that a module names something of a package, of which there may be a description of ours."""
+        """Note that a module names something of a package that our stubs may describe."""
         self.reached.note(start.path, name.partition(".")[0])
 
     def _start(self, module: Module) -> str:
@@ -418,7 +418,7 @@ class Project:
         return module.path if module.path in self._modules else module.name.partition(".")[0]
 
     def _from(self, start: Module, module: Module | None) -> Module | None:
-        """The same module, of which it is noted where it was reached from."""
+        """The same module; where it was reached from is noted."""
         if module is not None:
             self.reached.note(self._start(start), module.path)
         return module

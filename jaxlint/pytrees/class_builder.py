@@ -147,7 +147,7 @@ class ClassBuilder(ClassMembers):
         return None if hidden else False
 
     def _has_metaclass(self, symbol: ClassSymbol) -> bool:
-        """Whether a class names a metaclass of which it is not known what it does."""
+        """Whether a class names a metaclass that is not known."""
         for argument in symbol.declaration.bases:
             if argument.keyword == "metaclass":
                 named = self.model.resolver.resolve(argument.value, symbol.module, symbol.declaration.scope)

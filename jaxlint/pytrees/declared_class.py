@@ -87,7 +87,7 @@ class DeclaredClass:
         #: The framework whose decorator runs the dataclass machinery.
         self.maker: Framework | None = None
         self.registering: tuple[Framework, Callee] | None = None
-        #: The fields of which it is not known what a decorator of the project makes of them.
+        #: The fields that a decorator of the project turns into something unknown.
         self.unsure: set[str] = set()
         #: The attributes that such decorators set.
         self.attributes_set: set[str] = set()

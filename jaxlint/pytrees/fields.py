@@ -58,7 +58,7 @@ class BodyReader:
         self, resolver: Resolver, callees: CalleeFinder, functions: Mapping[str, FieldFunction], run: Interpreter
     ) -> None:
         self.functions = functions
-        #: The packages of which it is known what declares a field.
+        #: The packages whose field functions are known.
         self._described = OPAQUE_PACKAGES | {name.partition(".")[0] for name in functions}
         #: By package, the annotations that it hides from the dataclass machinery.
         self._abstract = {

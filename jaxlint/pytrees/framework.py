@@ -111,7 +111,7 @@ class Framework(msgspec.Struct, frozen=True):
     is_tuple: bool = False
     #: The option, on unless declared otherwise, that makes an instance a mapping from the names of its fields.
     mapping_option: str = ""
-    #: Whether instances are modules that change in place, and of which much lives outside of compiled functions.
+    #: Whether instances are modules that change in place, and often live outside of compiled functions.
     is_stateful: bool = False
     #: Whether one word turns any record into a pytree: some are pytrees only so that they can go along with others.
     for_records: bool = False
@@ -258,7 +258,7 @@ class Framework(msgspec.Struct, frozen=True):
     static_annotation: str = ""
     #: Annotations that say so to a reader, whether or not they mark the field.
     static_words: frozenset[str] = frozenset()
-    #: Whether its metadata key is a word of which nothing follows where others set it.
+    #: Whether its metadata key is a common word, which means nothing where others set it.
     key_is_ambiguous: bool = False
     #: The function that usually declares fields.
     field_function: str = "dataclasses.field"

@@ -279,7 +279,7 @@ def _compared(
 
 @proposing
 def _leaf_by_leaf(part: Compare, instance: Instance | None, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
-    """The fix that compares the leaves, of which all have to be equal."""
+    """The fix that compares leaf by leaf; all have to be equal."""
     if instance is None or any(f.role is not Role.LEAF for f in instance.cls.fields):
         return None  # what is static and differs cannot be mapped over
     module, resolver = code.place.module, evaluator.model.resolver

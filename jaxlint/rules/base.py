@@ -210,7 +210,7 @@ class NodeRule(BodyRule):
     """A body rule that reads the libcst nodes of a function: `ast` finds the place, libcst reads it.
 
     To load libcst takes as long as to check a small project, and nothing is parsed before `check_node` asks for the
-    first node. Ask for one last, when events and types have left a suspicion: then most of what is parsed has a finding.
+    first node. Ask for one last, when events and types have left a suspicion: what is parsed then mostly has a finding.
     """
 
     #: Whether it looks at lambdas and top-level statements as well, which have no `node`, but nodes for `node_at`.

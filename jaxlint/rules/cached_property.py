@@ -130,7 +130,7 @@ class CachedProperty(ClassRule):
 
 
 def _copied_along(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
-    """The cached values that a method hands on to a copy of the instance, of which it changes the fields."""
+    """The cached values that a method hands on to a copy of the instance with other fields."""
     own = own_methods(cls)
     for function in own:
         decorator = _caching(function, cls, evaluator)

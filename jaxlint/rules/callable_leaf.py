@@ -119,7 +119,7 @@ class CallableLeaf(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Calls that make layers, transform or optimize, where equinox is imported; else those that optimize a module."""
+        """Calls that make layers, transform or optimize, where equinox is imported; else those that optimize."""
         calls = candidate.unit.calls
         if _may_see_equinox(candidate.module.outline.imported_modules):
             return not calls.isdisjoint(_CALLS)

@@ -113,7 +113,7 @@ class DecoratorOrder(ClassRule):
 
 
 def _on_methods(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
-    """The methods of which a transformation is given what is no function any more."""
+    """The methods that a decorator has turned into something else before a transformation gets them."""
     resolver, callees = evaluator.model.resolver, evaluator.model.callees
     for method in own_methods(cls):
         for upper, lower in pairwise(method.decorators):

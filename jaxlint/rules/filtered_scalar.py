@@ -240,7 +240,7 @@ def _counted_by(
 
 
 def _path(func: Expr) -> tuple[str, tuple[str, ...]]:
-    """The variable of which an attribute of an attribute is called, and the way to that; nothing if it is none."""
+    """The variable at the root of `a.b.c()`, and the path behind it; nothing if it is none."""
     start, *path = (dotted(func) or "").split(".")
     return start, tuple(path)
 

@@ -247,7 +247,7 @@ def _functions_by_name(event: Construct, evaluator: Evaluator) -> list[tuple[Key
 
 
 def _given_text(event: Construct, evaluator: Evaluator) -> Iterator[Problem]:
-    """The fields for a text or None to which an instance of a class that crosses is given a text."""
+    """Optional text fields that are given a text, in an instance that goes into a transformation."""
     from jaxlint.rules.analyses.fields.keeping import is_stored
     from jaxlint.rules.analyses.instances.given_literals import is_given
 

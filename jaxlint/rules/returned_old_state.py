@@ -260,7 +260,7 @@ class _Reader:
         return frozenset()
 
     def use(self, name: str, following: Body) -> str:
-        """What becomes of a variable of which nothing else is made."""
+        """What becomes of a variable, if code makes nothing else of it."""
         if name not in names_read(following):
             return "is never used"
         is_stepped = any(name in self.stepped_on(statement) for statement in walk(following))

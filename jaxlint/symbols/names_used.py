@@ -1,4 +1,4 @@
-"""The names that a module uses and declares, of which others ask again and again: they outlive its outline."""
+"""The names that a module uses and declares, which others look up again and again: they outlive its outline."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def names_used(outline: Outline, text: Callable[[], str]) -> NamesUsed:
 
 
 def _interned(names: Iterable[str]) -> frozenset[str]:
-    """The same names, of which a thousand modules that know them hold one."""
+    """The same names as one object, which a thousand modules share."""
     return frozenset(map(sys.intern, names))
 
 

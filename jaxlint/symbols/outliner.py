@@ -34,7 +34,7 @@ from jaxlint.symbols.scanner import Scanner
 from jaxlint.syntax.ast_expressions import from_ast, span_of
 from jaxlint.syntax.expressions import Argument, Name, Span
 
-#: Packages of which an outline says which of their parts are imported by name.
+#: Packages whose submodules an outline lists where they are imported by name.
 _PARENTS = frozenset({"jax._src", "jax.experimental"})
 #: Methods that make instances. One that is declared for type checkers only is not there: that of a base runs, or the
 #: generated one. Any other method is declared to them so because somebody brings it.

@@ -103,7 +103,7 @@ class Scanner:
                 self.modules.add(name)
 
     def _home(self, name: str, scope: Scope) -> Scope:
-        """The scope to which a name belongs that a function takes from around it."""
+        """The scope of a name that a function takes from around it."""
         around = self.scopes.get(scope.parent or "") if (scope.qualname, name) in self.nonlocal_names else None
         while around is not None and around.kind != "module":
             if around.kind == "function" and name in around.bindings:

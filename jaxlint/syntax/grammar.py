@@ -33,7 +33,7 @@ def rewrite(text: str) -> str | None:
 
 
 class _Edits:
-    """Replacements in a text, each of which takes as many bytes of UTF-8 as what it replaces."""
+    """Replacements in a text, each as long in UTF-8 as what it replaces."""
 
     def __init__(self, text: str) -> None:
         self.text = text

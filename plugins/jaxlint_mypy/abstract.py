@@ -127,7 +127,7 @@ def of_replace(front: FrontEnd, ctx: FunctionSigContext) -> FunctionLike:
 
 
 def _has_unknown_keys(front: FrontEnd, ctx: FunctionSigContext, call: CallExpr) -> bool:
-    """Whether something is splatted into a call of which it is not said what it has."""
+    """Whether a call unpacks something of unknown contents."""
     splatted = [arg for arg, kind in zip(call.args, call.arg_kinds, strict=True) if kind == nodes.ARG_STAR2]
     if not splatted or STRICT_REPLACE in front.options.enabled_error_codes or not isinstance(ctx.api, TypeChecker):
         return False

@@ -136,7 +136,7 @@ class ClassTeller:
                 node.is_property = node.is_settable_property = name in written
 
     def transform_seen(self, ctx: ClassDefContext) -> bool:
-        """A class of which a decorator of the user's makes a dataclass, in words that mypy understands.
+        """A class that a decorator of the user's makes a dataclass, in words that mypy understands.
 
         What inherits from a frozen dataclass can only be frozen, where nothing else is known of the decorator.
         """
@@ -157,7 +157,7 @@ class ClassTeller:
         return True
 
     def transform_plain(self, ctx: ClassDefContext) -> bool:
-        """A class of which mypy makes a plain dataclass, and which may be one of a framework."""
+        """A class that mypy takes for a plain dataclass, and that may be one of a framework."""
         info = ctx.cls.info
         cls = self.front.class_of(info) if has_unseen_base(info) else None
         if cls is None or not cls.is_pytree or not cls.is_dataclass:

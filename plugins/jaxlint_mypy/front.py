@@ -442,7 +442,7 @@ class FrontEnd:
         return self._problems_of(ReplaceUnknownField(), unseen)
 
     def missing_methods(self, events: Iterable[Event]) -> list[tuple[Problem, Rule]]:
-        """What JAX404 says of calls of which mypy itself says nothing."""
+        """What JAX404 says of calls that mypy itself accepts."""
         from jaxlint.rules.no_replace_method import NoReplaceMethod
 
         return self._problems_of(NoReplaceMethod(), events)

@@ -1,4 +1,4 @@
-"""Modules of which only what may be said of their pytree classes is read, until somebody asks for more.
+"""Modules that are read only as far as their pytree classes need it, until somebody asks for more.
 
 Where such classes are declared beside functions and others, most of a module says nothing of them. mypy knows where
 functions and classes begin and end, so that they need not be parsed again. Whatever is then asked for that was not read

@@ -67,7 +67,7 @@ def names_plain_class(declared: Value) -> bool:
 
 
 def may_be_list(declared: Value, function: FunctionSymbol) -> bool:
-    """Whether a function of which an array is declared may return a list that it fills."""
+    """Whether a function that is declared to return an array may return a list that it fills."""
     if not isinstance(plain(declared), Array):
         return False
     row, units = function.declaration.at.row, function.module.outline.units

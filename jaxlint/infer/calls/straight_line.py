@@ -82,7 +82,7 @@ class StraightLine(Generic[V]):
         raise NotImplementedError
 
     def unknown(self) -> V:
-        """What is known of something of which nothing is known."""
+        """The value of something unknown."""
         raise NotImplementedError
 
     def part(self, whole: V, index: int) -> V:
@@ -256,7 +256,7 @@ class StraightLine(Generic[V]):
         return expr if isinstance(expr, (Display, DictDisplay)) else self.collections.get(dotted(expr) or "")
 
     def receive(self, name: str, given: Expr, value: V, caller: StraightLine[V]) -> None:
-        """A parameter is given an expression of the caller, of which that knows a value."""
+        """A parameter stands for an expression of the caller, whose value the caller knows."""
         self.variables[name] = value
         text, whole = caller.text(given), caller._collection(given)
         if text is not None:

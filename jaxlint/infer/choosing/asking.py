@@ -67,7 +67,7 @@ class FunctionsToAsk:
         return frozenset([qualname for qualname in given if names[qualname] in named or makers[qualname] in named])
 
     def _handling(self, read: Sequence[CodeRead], functions: Mapping[str, Function]) -> dict[str, Function]:
-        """Those of some functions that, or in which one, handles what they are given like an instance."""
+        """Those of some functions that use an argument like an instance, themselves or in a function inside."""
         is_updating = self.triggers.model.project_index.updating_method_names.__contains__
         handling: dict[str, Function] = {}
         for code in read:

@@ -375,7 +375,7 @@ def _attributes_given(init: Function) -> set[str]:
 
 
 def _start(value: Expr | None) -> str:
-    """The variable that an expression is, or of which it calls a method."""
+    """The variable that an expression is, or whose method it calls."""
     if isinstance(value, Call) and isinstance(value.func, Attribute):
         value = value.func.value
     return value.id if isinstance(value, Name) else ""

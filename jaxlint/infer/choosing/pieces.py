@@ -47,7 +47,7 @@ def is_made(name: str, module: Module) -> bool:
 
 
 def transformed_attributes(function: Function) -> set[str]:
-    """The attributes of `self` to which a method assigns what a transformation returns."""
+    """The attributes of `self` that a method assigns the result of a transformation to."""
     return {a.attr for a in function.self_assignments if is_transformed(a.value)}
 
 

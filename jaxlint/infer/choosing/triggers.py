@@ -110,7 +110,7 @@ class Triggers:
         self.waiting = Waiting()
         self._reaching: dict[str, bool] = {}
         self._given: dict[str, bool] = {}
-        #: The names of the classes of which it is certain in the module asked for last that they are no pytrees.
+        #: The names of the classes that are certainly no pytrees, in the module that was asked for last.
         self._unregistered: frozenset[str] = frozenset()
 
     def worth_reading(self, module: Module) -> list[tuple[Unit, Rows]]:
@@ -127,7 +127,7 @@ class Triggers:
         return self._with_callers(wanted, pieces, module)
 
     def holding(self, rows: Collection[int], module: Module) -> list[tuple[Unit, Rows]]:
-        """The units of a module in which some rows are, and those that tell what the functions there are given."""
+        """The units around some rows of a module, and those that call the functions there."""
         pieces = pieces_of(module)
         wanted = {place(piece) for piece in pieces if any(piece.first <= row <= piece.last for row in rows)}
         return self._with_callers(wanted, pieces, module)

@@ -441,7 +441,7 @@ def _is_mask(index: Expr) -> bool:
 
 
 def _is_declared(arrays: list[Array]) -> bool:
-    """Whether annotations alone say of which library an array is that is computed from others."""
+    """Whether annotations alone name the library of an array that is computed from others."""
     return any(a.declared for a in arrays) and all(a.declared or a.library != "jax" for a in arrays)
 
 

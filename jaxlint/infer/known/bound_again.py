@@ -54,7 +54,7 @@ def is_variable(name: str, expr: Expr) -> bool:
 
 
 def bindings_of(name: str, body: Body) -> Iterator[tuple[Expr, int | None] | None]:
-    """To what the statements of a body bind a variable, or to which item of it; None where that is no assignment."""
+    """The expressions that a body binds to a variable, with the item if unpacked; None where that is no assignment."""
     for statement in contents_of(body).statements:
         if name not in bound_names(statement):
             continue

@@ -62,7 +62,7 @@ class Instance(msgspec.Struct, frozen=True):
     refilled: bool = False
     #: Whether only an annotation says so, which may be meant loosely.
     declared: bool = False
-    #: What the constructor of an ordinary class was given for attributes of which the class itself says nothing.
+    #: Arguments of the constructor of an ordinary class, for attributes that the class does not declare.
     held: tuple[tuple[str, Value], ...] = ()
     #: Where the leaves are tracers, as a transformed function was given it, or what it is a part or a copy of: the
     #: fields that the copy was given something else for.
@@ -180,7 +180,7 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class AnyFunction(msgspec.Struct, frozen=True):
-    """A function of which an annotation says what it returns: `Callable[[Array], State]`."""
+    """A function whose annotation says what it returns: `Callable[[Array], State]`."""
 
     result: Value
 
@@ -253,7 +253,7 @@ def join(a: Value, b: Value) -> Value:
 
 
 def _possibly(a: Value, b: Value) -> UnknownValue:
-    """What is known of a value of which on one way nothing is known."""
+    """What is known of a value that is unknown on one way through the code."""
     either = [one.value if isinstance(one, Possibly) else one for one in (a, b)]
     made = [one for one in either if isinstance(one, Instance) and one.exact and not one.declared]
     return Possibly(made[0]) if made and all(one.cls is made[0].cls for one in made) else UNKNOWN

@@ -26,7 +26,7 @@ class CallSites:
         self._unknown: dict[Key, dict[str, set[str]]] = {}
         #: The functions that are read again with something that is passed to them.
         self._informed: set[str] = set()
-        #: The functions of which the modules that call them were asked.
+        #: The functions whose callers in other modules were looked up.
         self.asked: set[Key] = set()
         #: The functions of other modules whose calls are listened to.
         self.watched: frozenset[Key] = frozenset()

@@ -390,7 +390,7 @@ def _caught(handler: Handler) -> list[str]:
 
 
 def _count_to(iterable: Expr, env: Environment) -> None:
-    """Learn that the variables are integers up to which a loop counts: `for i in range(steps)`."""
+    """Note that the variables are integers, as a loop counts up to them: `for i in range(steps)`."""
     match iterable:
         case Call(func=Name(id="range"), args=args):
             for argument in args:

@@ -118,7 +118,7 @@ class Indexer:
         return function.self_name in called or any(isinstance(symbol, ClassSymbol) for symbol in symbols)
 
     def _is_described(self, name: str, module: Module) -> bool:
-        """Whether what is imported is of a package of which we describe classes."""
+        """Whether an import is of a package whose classes our stubs describe."""
         package = name.partition(".")[0]
         return package in DESCRIBED and (
             package in ALWAYS_DESCRIBED or self._model.project.find_unnoted(name, module) is None

@@ -123,7 +123,7 @@ class ModuleReader:
         return body
 
     def events(self, module: Module, rows: Collection[int] | None = None) -> list[list[Event]]:
-        """What happens in each unit of a module that is worth reading, or in those in which some rows are."""
+        """The events in each unit of a module that is worth reading, or in the units around some rows."""
         chosen = self.triggers.worth_reading(module) if rows is None else self.triggers.holding(rows, module)
         return self._events(module, chosen)
 

@@ -1,4 +1,4 @@
-"""Trees of which a body only takes a norm, or adds up what it makes of each leaf, as for weight decay."""
+"""Trees that a body only takes a norm of, or sums up leaf by leaf, as for weight decay."""
 
 from __future__ import annotations
 

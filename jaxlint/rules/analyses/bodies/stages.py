@@ -82,7 +82,7 @@ def goes_through_few(loop: For | While, at: object, body: Body, place: Place, ev
 
 
 def _names_at(at: object, body: Body) -> set[str]:
-    """The variables that stand at a place, and those of which a body has computed them."""
+    """The variables at a place, and those that a body has computed them from."""
     place, once = place_of(at), bound_once(body)
     names = {p.id for p in all_parts(body) if isinstance(p, Name) and place.holds(place_of(p.at))}
     return names | {p.id for name in names if name in once for p in parts(once[name]) if isinstance(p, Name)}

@@ -84,7 +84,7 @@ def held_part(event: Transformed, method: Function, body: Body) -> HeldPart | No
 
 
 def _item_given(event: Transformed, method: Function, body: Body) -> tuple[str, Expr | None]:
-    """The attribute to an item of which a constructor gives what it compiles: `self.fast[name] = jax.jit(...)`."""
+    """The attribute in whose container a constructor puts a compiled function: `self.fast[name] = jax.jit(...)`."""
     place = place_of(event.at)
     for statement in walk(body, nested=False) if method.name in CONSTRUCTORS else ():
         match statement:

@@ -317,7 +317,7 @@ def _changes(cls: PytreeClass) -> bool:
 
 
 def _may_be_changed(value: Value) -> bool:
-    """Whether a value, of which nothing may be known, may be an object or a container that changes."""
+    """Whether a value may be an object or a container that changes; yes if it is unknown."""
     return _changes(value.cls) if isinstance(value, Instance) else not isinstance(value, (Array, Scalar))
 
 

@@ -147,7 +147,7 @@ def applies_updates(value: Expr) -> TypeGuard[Call]:
 
 
 def _added_to(value: Expr, slot: Slot) -> Iterator[tuple[Expr, Slot]]:
-    """What a new object is given for parts to which something is added, each under its own name."""
+    """The arguments of a new object that add something to parts, each under its own name."""
     for argument in value.args if isinstance(value, Call) else ():
         if argument.keyword is not None:
             given, place = argument.value, slot.below(argument.keyword)

@@ -14,7 +14,7 @@ from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import calls_in
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name, last_name, selected_by
 
-#: Tells of which of some variables, by the fields that they are given to, a value is computed.
+#: Finds the variable that a value is computed from, among some that are given to fields.
 _Source: TypeAlias = Callable[[Expr, Mapping[str, str]], "str | None"]
 
 

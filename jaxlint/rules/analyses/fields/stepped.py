@@ -243,7 +243,7 @@ def _passed(turn: Body, copied: Sequence[_Copied], crosses: dict[int, Cross]) ->
 
 
 def _said(turn: Body, names: set[str], code: CodeRead, evaluator: Evaluator) -> dict[str, _Taken]:
-    """The same of variables of which nothing is known, as of what a training step returns: what the step says it takes.
+    """The same for unknown variables, such as the result of a training step: what the step says it takes.
 
     Only decorators count: who calls a function by its name may call what is not transformed.
     """

@@ -65,7 +65,7 @@ def swept_into(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[Construct
 def _fed_back(
     loop: For, made: dict[int, Construct | Replace], code: CodeRead, evaluator: Evaluator
 ) -> Iterator[Construct | Replace]:
-    """What a loop makes and gives to a call beside, or as, the variable to which the result is bound.
+    """Instances that a loop passes to a call beside the variable that takes the result, or as that variable.
 
     What an inner loop calls again and again with the same instance is worth its compilation, in a function that is
     called as well, unless that goes through all epochs: then it is trained on while the value changes.

@@ -75,7 +75,7 @@ def _may_change(names: Set[str], expr: Expr, loop: For | While) -> bool:
 
 
 def _moving(loop: For | While) -> set[str]:
-    """The variables that a loop, or something in it, binds, and those of which it changes something."""
+    """The variables that a loop binds anywhere inside, and those whose contents it changes."""
     found = set(assigned_names((loop,)))
     for statement in walk((loop,)):
         if isinstance(statement, FunctionDefinition):

@@ -57,7 +57,7 @@ class AskedClasses:
         return path is not None and any(path == one or path.startswith(f"{one}.") for one in self._expected)
 
     def instances(self, expr: Expr) -> tuple[Instance, ...]:
-        """The instances of pytrees, one of which an expression is where it stands; none if it may be something else."""
+        """The instances that an expression may be where it stands; none if it may be something else."""
         path = dotted(expr) or ""
         if not all(is_right for one, is_right in self._expected.items() if f"{path}.".startswith(f"{one}.")):
             return ()

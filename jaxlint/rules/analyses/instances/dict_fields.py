@@ -1,4 +1,4 @@
-"""Fields of instances that hold dicts, of which attributes are read as of an object."""
+"""Dicts in fields whose keys are read like attributes: `self.config.rate`."""
 
 from __future__ import annotations
 

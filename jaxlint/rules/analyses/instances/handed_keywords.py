@@ -28,10 +28,10 @@ from jaxlint.syntax.statements import (
 def made_with(
     call: Call, function: Function, module: Module, cls: PytreeClass | None, evaluator: Evaluator
 ) -> tuple[PytreeClass, Call] | None:
-    """The class of which a function, or a class method of `cls`, makes an instance in any case, with all that is given.
+    """The class whose instance a function, or a class method of `cls`, makes in any case, and the call that does it.
 
-    That is said as if the constructor were called with these arguments. What the function does with its keywords must
-    be known: nothing but to hand them on.
+    The call is written as if the caller called the constructor itself. The function does nothing with its keywords but
+    hand them on.
     """
     rest, body = function.rest, evaluator.calls.body_of(FunctionSymbol(module, function))
     if rest is None or body is None or function.is_async or function.is_generator:

@@ -419,7 +419,7 @@ def _may_return_list(function: Function) -> bool:
 
 
 def _assigned_variables(init: Function, body: Body) -> Iterator[tuple[str, str]]:
-    """The attributes to which a constructor assigns a variable, whatever it is given, and these variables."""
+    """The attributes to which a constructor assigns a variable under no condition, and these variables."""
     for statement in body:
         match statement:
             case (

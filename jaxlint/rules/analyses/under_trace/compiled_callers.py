@@ -96,7 +96,7 @@ def _compiled(symbol: FunctionSymbol, fields: Collection[str], evaluator: Evalua
 
 
 def _passed(call: Call, function: Function, numbers: Numbers) -> set[str]:
-    """The parameters of a helper that a call gives tracers, and of which nothing else is known."""
+    """The parameters of a helper that get tracers from a call, and whose values are not known otherwise."""
     passed = _arguments(call, function)
     return bare(
         function, {name: UNKNOWN for name, expr in passed.items() if numbers.computes(expr) or is_reduction(expr)}
@@ -272,7 +272,7 @@ class Numbers:
 
 
 def bare(function: Function, traced: Mapping[str, Value]) -> set[str]:
-    """The parameters that are traced and of which nothing else is known."""
+    """The traced parameters whose values are not known otherwise."""
     bare = {p.name for p in function.parameters if p.annotation is None and p.default is None}
     return {name for name, value in traced.items() if name in bare and isinstance(value, UnknownValue)}
 
@@ -365,7 +365,7 @@ def _field_with(expr: Expr, is_it: Callable[[Expr], bool], holders: Mapping[str,
 
 
 def _copied(call: Call, fields: Collection[str]) -> Expr | None:
-    """The instance of which a call makes a copy that has the same values in some fields."""
+    """The instance that a call copies, with the same values in some fields."""
     if last_name(call.func) == "tree_at" and len(call.positional) > 1:
         where = call.positional[0]
         is_given = any(isinstance(part, Attribute) and part.attr in fields for part in parts(where))
