@@ -54,7 +54,7 @@ def _texts(tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in passed_over:
             yield from [node.value, *_list_of_words(node.value)]
     for node in joined:
-        text = "".join(value.value if isinstance(value, ast.Constant) else "x" for value in node.values)
+        text = "".join(str(v.value) if isinstance(v, ast.Constant) else "x" for v in node.values)
         if " " not in text:
             yield text
 
