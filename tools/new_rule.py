@@ -2,7 +2,8 @@
 
     python tools/new_rule.py JAX510 changing-structure --kind event --group transformations
 
-Kinds: `class` looks at one class, `event` at one thing done to an instance, `body` at the body of a function.
+Kinds: `class` looks at one class, `event` at one thing done to an instance, `body` at the body of a function, and
+`node` at its libcst nodes besides.
 What the script writes does not pass the tests until the page and the programs are written; CONTRIBUTING.md says how.
 """
 
@@ -43,13 +44,21 @@ _METHODS = {
         "    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:\n"
         '        """Look at one body."""\n        yield from ()\n',
     ),
+    "node": (
+        "NodeRule",
+        "from jaxlint.cst.reading import FunctionNode\n",
+        "",
+        "    def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:\n"
+        '        """Look at one function."""\n        yield from ()\n',
+    ),
 }
 _BAD = '''"""The mistake, written once; it is expanded for each framework that the header names."""
+
 # frameworks: all
 # raises: TypeError: the text that the run must show
-from anyframework import pytree
 import jax
 import jax.numpy as jnp
+from anyframework import pytree
 
 
 @pytree
@@ -60,11 +69,12 @@ class State:
 state = State(x=jnp.zeros(2))  # expect: {code}
 '''
 _GOOD = '''"""A correct program that looks like the mistake: say here why it is right."""
+
 # frameworks: all
 # clean
-from anyframework import pytree
 import jax
 import jax.numpy as jnp
+from anyframework import pytree
 
 
 @pytree
@@ -81,7 +91,8 @@ def module_text(code: str, name: str, kind: str, group: str) -> str:
     base, imports, attributes, method = _METHODS[kind]
     title = "".join(word.capitalize() for word in name.split("-"))
     page = "\n\n".join(f"    ## {heading}" for heading in HEADINGS)
-    imported = "".join(sorted(["from jaxlint.infer.evaluating.evaluate import Evaluator\n", imports]))
+    evaluator = "from jaxlint.infer.evaluating.evaluate import Evaluator\n"
+    imported = "".join(sorted([evaluator, *imports.splitlines(keepends=True)]))
     return f'''"""{code} {name}."""
 
 from __future__ import annotations
@@ -106,6 +117,12 @@ class {title}({base}):
 {method}'''
 
 
+def next_code(beginning: str) -> str:
+    """The code after the last one of a group: `JAX5` is how those of its rules begin."""
+    last = max((int(rule.code[4:]) for rule in all_rules() if rule.code.startswith(beginning)), default=0)
+    return f"{beginning}{last + 1:02}"
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Write the files; the exit code is 2 if the rule exists or its name is malformed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -119,7 +136,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{given.code} {given.name}: a code is JAX and three digits, a name is in kebab case", file=sys.stderr)
         return 2
     if any(given.code == rule.code or given.name == rule.name for rule in all_rules()):
-        print(f"{given.code} {given.name}: there is such a rule already", file=sys.stderr)
+        free = next_code(given.code[:4])
+        print(f"{given.code} {given.name}: there is such a rule already; {free} is free", file=sys.stderr)
         return 2
     module = given.root / "jaxlint" / "rules" / f"{given.name.replace('-', '_')}.py"
     folder = given.root / "fixtures" / given.name

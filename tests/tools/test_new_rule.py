@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxlint.rules.base import HEADINGS, BodyRule, ClassRule, EventRule
+from jaxlint.rules.base import HEADINGS, BodyRule, ClassRule, EventRule, NodeRule
 from tests.oracle.cases import Case, expand_case
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,7 +19,10 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(("kind", "base"), [("class", ClassRule), ("event", EventRule), ("body", BodyRule)])
+KINDS = [("class", ClassRule), ("event", EventRule), ("body", BodyRule), ("node", NodeRule)]
+
+
+@pytest.mark.parametrize(("kind", "base"), KINDS)
 def test_layout(kind: str, base: type, tmp_path: Path) -> None:
     done = run("JAX999", "a-new-rule", "--kind", kind, "--root", str(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -38,19 +41,16 @@ def test_layout(kind: str, base: type, tmp_path: Path) -> None:
     expanded = {case.name: list(expand_case(case)) for case in made}
     assert sorted(expanded) == ["good_one", "good_three", "good_two", "mistake"]
     assert all(len(programs) > 10 for programs in expanded.values())
-    style = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--config", str(ROOT / "pyproject.toml"), str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert style.returncode == 0, style.stdout
+    for style in (["check"], ["format", "--check"]):
+        command = [sys.executable, "-m", "ruff", *style, "--config", str(ROOT / "pyproject.toml"), "."]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("JAX401", "something-else"), "there is such a rule already"),
+        (("JAX401", "something-else"), "there is such a rule already; JAX4"),
         (("JAX999", "frozen-assignment"), "there is such a rule already"),
         (("X1", "name"), "a code is JAX and three digits"),
         (("JAX999", "Not_Kebab"), "a name is in kebab case"),
