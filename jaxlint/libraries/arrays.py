@@ -212,14 +212,16 @@ ARRAY_METHODS = frozenset(
 ARRAY_REDUCTIONS = frozenset("sum mean min max prod all any std var argmax argmin".split())
 #: What methods of the same names take that are those of tensors: such a call says that the receiver is no array.
 TENSOR_OPTIONS = frozenset("dim dims keepdim unbiased memory_format non_blocking".split())
+#: What an array says of itself without its values.
+ARRAY_TRAITS = frozenset({"shape", "ndim", "size", "dtype"})
+#: Methods by which numpy and jax take an object for an array.
+ARRAY_PROTOCOLS = ("__jax_array__", "__array__")
 #: Attributes of arrays that are arrays.
 ARRAY_ATTRIBUTES = frozenset({"T", "mT", "real", "imag"})
 #: What an array computes of its numbers, or shows of them.
 OF_NUMBERS = ARRAY_METHODS | ARRAY_REDUCTIONS | ARRAY_ATTRIBUTES | {"at", "item", "tolist", "dot"}
 #: What every array has: that, and what it says of itself.
-OF_ARRAYS = OF_NUMBERS | frozenset(
-    "shape ndim size dtype nbytes itemsize weak_type sharding aval device devices".split()
-)
+OF_ARRAYS = OF_NUMBERS | ARRAY_TRAITS | frozenset("nbytes itemsize weak_type sharding aval device devices".split())
 #: Functions that ask their first argument for nothing but its shape and dtype.
 OF_TRAITS = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "shape", "ndim", "result_type"})
 #: `x.at[...]` methods.

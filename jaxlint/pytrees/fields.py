@@ -155,7 +155,7 @@ class BodyReader:
             return False
         for base in declaration.bases:
             head = base.value.value if isinstance(base.value, Subscript) else base.value
-            found = self.resolver.resolve(head, symbol.module, declaration.scope)
+            found = self.resolver.base(head, declaration, symbol.module)
             is_known = isinstance(found, External) and (found.name in BY_BASE or found.name in _NO_FIELDS)
             if not is_known and not (isinstance(found, ClassSymbol) and self._is_ordinary(found, depth + 1)):
                 return False

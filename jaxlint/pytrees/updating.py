@@ -71,7 +71,7 @@ def update_text(cls: PytreeClass, name: str | None, field: str, named_by: str = 
     function = update_function(cls, field)
     short = usual_name(function)
     given = name or ("" if function.startswith(".") else "...")
-    template = update_template(short, field).replace("{attr}", named_by)
+    template = update_template(short, field) if field else _called(short, f"**{{{named_by}: {{value}}}}")
     return template.replace("{base}", given).replace("{value}", "...")
 
 
@@ -90,16 +90,17 @@ def update_function(cls: PytreeClass, field: str) -> str:
 def update_template(function: str, *fields: str) -> str:
     """How a copy of `{base}` is made in which a field is `{value}`; the function is written as given.
 
-    Of several fields, the values are `{value}`, `{value1}`, …. The only one may be empty: it is what `{attr}` names.
+    Of several fields, the values are `{value}`, `{value1}`, ….
     """
-    if fields == ("",):
-        given = "**{{attr}: {value}}"
-        return f"{{base}}{function}({given})" if function.startswith(".") else f"{function}({{base}}, {given})"
     values = [f"{{value{number or ''}}}" for number in range(len(fields))]
     if function.endswith("tree_at"):
         where, value = ", ".join(f"m.{field}" for field in fields), ", ".join(values)
         return f"{function}(lambda m: {_together(where, fields)}, {{base}}, {_together(value, fields)})"
-    given = ", ".join(f"{field}={value}" for field, value in zip(fields, values, strict=True))
+    return _called(function, ", ".join(f"{field}={value}" for field, value in zip(fields, values, strict=True)))
+
+
+def _called(function: str, given: str) -> str:
+    """The call that copies `{base}`, by a method behind a point or by a function."""
     return f"{{base}}{function}({given})" if function.startswith(".") else f"{function}({{base}}, {given})"
 
 

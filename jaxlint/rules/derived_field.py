@@ -9,6 +9,7 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Event, Replace, Update
 from jaxlint.infer.known.values import Instance, plain
+from jaxlint.libraries.arrays import ARRAY_TRAITS
 from jaxlint.libraries.updates import REPLACE_FUNCTIONS, TREE_AT
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -292,8 +293,6 @@ def _source_of_variables(value: Expr, stored: Mapping[str, str]) -> str | None:
 _CONVERSIONS = frozenset({"asarray", "array", "astype", "float32", "device_put", "copy", "tuple", "list", "init"})
 #: Functions whose result only has the shape of the argument, or starts as a copy and changes by itself later.
 _BEGINNING = frozenset({"zeros_like", "ones_like", "full_like", "empty_like", "map", "tree_map", "deepcopy"})
-#: Traits of an array that stay the same when its values change.
-_TRAITS = frozenset({"shape", "dtype", "ndim", "size"})
 _NOTHING: Mapping[str, str] = {}
 
 
@@ -337,7 +336,7 @@ def _sources_of(value: Expr, own: str | None, stored: Mapping[str, str] = _NOTHI
         elif isinstance(part, Attribute):
             if own is not None and dotted(part.value) == own:
                 read[id(part)] = part.attr
-            if part.attr in _TRAITS:
+            if part.attr in ARRAY_TRAITS:
                 in_part.add(id(part.value))
         elif isinstance(part, Subscript):
             in_part.add(id(part.value))

@@ -13,6 +13,7 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Container, Instance, Value, element_of, plain
+from jaxlint.libraries.arrays import ARRAY_PROTOCOLS
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import CHOOSES
@@ -29,8 +30,6 @@ _FUNCTIONS = {
 }
 _OF_LISTS = frozenset(name.rpartition(".")[2] for name, first in _FUNCTIONS.items() if first is None)
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in _FUNCTIONS)
-#: Methods by which jax takes an instance for an array.
-_ARRAY_METHODS = ("__jax_array__", "__array__")
 
 
 class SelectOnState(NodeRule):
@@ -144,7 +143,7 @@ class SelectOnState(NodeRule):
 
 def _is_no_array(instance: Instance) -> bool:
     """Whether jax certainly does not take an instance for an array."""
-    return all(instance.cls.method(method) is None for method in _ARRAY_METHODS)
+    return all(instance.cls.method(method) is None for method in ARRAY_PROTOCOLS)
 
 
 def _listed(call: Call, instances: LocalInstances) -> tuple[Expr, Instance] | None:

@@ -14,7 +14,7 @@ from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.infer.known.values import Choice, Container, Instance, Value, plain
-from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
+from jaxlint.libraries.arrays import OF_ARRAYS
 from jaxlint.libraries.updates import UPDATE_METHODS
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import Placed, PytreeClass
@@ -33,8 +33,6 @@ from jaxlint.syntax.spelling import nearest
 _ANY_OBJECT = frozenset(dir(object())) | {"__dict__", "__annotations__", "__module__", "__weakref__", "__slots__"}
 #: So many attributes that a class does not have show that an annotation stands for another one.
 _TOO_MANY = 3
-#: What arrays have.
-_OF_ARRAYS = ARRAY_METHODS | ARRAY_REDUCTIONS | ARRAY_ATTRIBUTES | {"at", "shape", "ndim", "size", "dtype"}
 _ASKING = frozenset({"hasattr", "getattr", "type", "cast", "vars", "asdict", "fields"})
 
 
@@ -197,7 +195,7 @@ def _read_of_variables(code: CodeRead) -> Iterator[Attribute]:
                 continue
             if name not in code.contents.bound:
                 yield part
-            elif part.attr not in _OF_ARRAYS and part.attr not in _usual(code):
+            elif part.attr not in OF_ARRAYS and part.attr not in _usual(code):
                 yield part  # what a variable is takes longer to find out
 
 
@@ -233,7 +231,7 @@ def _union_lacks(parameter: Parameter, function: Function, candidate: Candidate)
     if annotation is None:
         return False
     text = text_of(function, candidate.module)
-    read = set(re.findall(rf"(?<![\w.]){re.escape(parameter.name)}\.(\w+)", text)) - _OF_ARRAYS
+    read = set(re.findall(rf"(?<![\w.]){re.escape(parameter.name)}\.(\w+)", text)) - OF_ARRAYS
     value = given.annotations.read(Placed(annotation, candidate.module, function.scope)) if read else None
     classes = [one.cls for one in _pytrees_of(value)]
     enough = any if f"isinstance({parameter.name}," in text else all
@@ -295,7 +293,7 @@ def _may_be_of_another(attr: str, cls: PytreeClass, code: CodeRead, evaluator: E
 
     Or something of that name is declared, given or set where the class or the function is known.
     """
-    if attr in _OF_ARRAYS or any(hasattr(kind, attr) for kind in (dict, list, tuple, set, str, float)):
+    if attr in OF_ARRAYS or any(hasattr(kind, attr) for kind in (dict, list, tuple, set, str, float)):
         return True
     written = re.compile(rf"\bdef {attr}\b|(?<!\w){attr}\s*=(?!=)|(?<![\w.]){attr}\s*:|['\"]{attr}['\"]")
     known = {module.path: module for module in (code.place.module, *(one.module for one in cls.mro))}.values()

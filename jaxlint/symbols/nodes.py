@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from jaxlint.libraries.arrays import ARRAY_TRAITS
 from jaxlint.symbols.outline import (
     CLASS_PARAMETERS,
     EXPECTS_ERROR,
@@ -260,7 +261,7 @@ def _is_type_checking(test: ast.expr) -> bool:
 
 
 #: Attributes that are no pytrees.
-_PLAIN_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "__class__", "__name__"})
+_PLAIN_ATTRIBUTES = ARRAY_TRAITS | {"name", "__class__", "__name__"}
 #: What items are stored under, mostly: numbers and strings.
 _INDICES = frozenset("i j k l m n t u v x y z idx index indices key keys name names step mask slot row col pos".split())
 #: Functions and methods of Python whose results are compared all over.

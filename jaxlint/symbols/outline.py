@@ -52,8 +52,6 @@ UNRELATED_ERRORS = frozenset(
     ConnectionError BrokenPipeError ProcessLookupError ImportError ModuleNotFoundError StopIteration CancelledError
     QueueEmpty Empty QueueFull Full KeyboardInterrupt EOFError UnicodeDecodeError JSONDecodeError""".split()
 )
-#: What is asked of an array without its values.
-TRAITS = frozenset({"dtype", "shape", "ndim", "size"})
 #: What makes a copy of a frozen instance that takes assignments.
 #: Methods that change their receiver in place, of lists, dicts, sets, deques and numpy arrays.
 MUTATING = frozenset(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from jaxlint.libraries.arrays import ARRAY_TRAITS
 from jaxlint.symbols.collected import START, Context, FunctionContent, UnitContent
 from jaxlint.symbols.nodes import (
     chooses_objects,
@@ -24,7 +25,6 @@ from jaxlint.symbols.outline import (
     COMPARES,
     LOOKUPS,
     MUTATING,
-    TRAITS,
     UPDATING,
     Applying,
     Assignment,
@@ -271,7 +271,7 @@ class Scanner:
                     if self_name is not None and value.id == self_name:
                         assert function is not None
                         function.reads.add(current.attr)
-                elif function is not None and current.attr in TRAITS and self._note_trait(value, function):
+                elif function is not None and current.attr in ARRAY_TRAITS and self._note_trait(value, function):
                     pass
                 else:
                     push(value)

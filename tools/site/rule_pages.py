@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -259,6 +260,7 @@ def wild_verdicts() -> dict[str, list[tuple[Place, str]]]:
     return found
 
 
+@cache
 def sources() -> int:
     """How many packages and repositories are looked at."""
     folder = Path(__file__).resolve().parents[1] / "ecosystem"
@@ -303,6 +305,7 @@ def _link(place: Place, repository: str, commit: str) -> str:
     return f"[{repository}]({address})"
 
 
+@cache
 def repositories() -> dict[str, tuple[str, str]]:
     """The repositories by their names in the ledger: the name on GitHub, and the commit that was read."""
     rows = (line.split("\t")[:2] for line in REPOSITORIES.read_text(encoding="utf-8").splitlines() if line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxlint.infer.known.values import Container, Instance, Value, options, plain
+from jaxlint.libraries.arrays import ARRAY_PROTOCOLS
 from jaxlint.project.resolution import External, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
@@ -11,8 +12,6 @@ from jaxlint.syntax.expressions import Attribute, Call, Name, Subscript, without
 
 #: Bases that do not make a leaf or a container of an instance.
 _NEUTRAL_BASES = frozenset({"builtins.object", "typing.Generic", "abc.ABC"})
-#: Methods by which jax takes an instance for an array.
-_ARRAY_METHODS = ("__jax_array__", "__array__")
 _MAX_DEPTH = 4
 
 
@@ -51,7 +50,7 @@ def _holds_something(cls: PytreeClass) -> bool:
 def _is_unregistered(cls: PytreeClass, model: PytreeModel) -> bool:
     if cls.is_pytree or cls.registered is not False or not cls.bases_known:
         return False
-    if any(cls.method(name) is not None for name in _ARRAY_METHODS):
+    if any(cls.method(name) is not None for name in ARRAY_PROTOCOLS):
         return False
     return all(_is_neutral(one, model) for one in cls.mro) and not _may_be_registered(cls, model)
 
@@ -73,7 +72,7 @@ def _is_neutral(cls: PytreeClass, model: PytreeModel) -> bool:
     visible = {one.symbol for one in cls.parents}
     for base in declaration.bases:
         head = base.value.value if isinstance(base.value, Subscript) else base.value
-        symbol = model.resolver.resolve(head, cls.module, declaration.scope)
+        symbol = model.resolver.base(head, declaration, cls.module)
         known = isinstance(symbol, External) and symbol.name in _NEUTRAL_BASES
         if base.keyword is not None or base.star or not (known or symbol in visible):
             return False

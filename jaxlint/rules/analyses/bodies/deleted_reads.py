@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, Value, as_instance, plain
-from jaxlint.libraries.arrays import OF_NUMBERS, OF_TRAITS
+from jaxlint.libraries.arrays import ARRAY_TRAITS, OF_NUMBERS, OF_TRAITS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
@@ -45,9 +45,7 @@ from jaxlint.syntax.statements import (
 )
 
 #: What a deleted array still tells.
-_METADATA = frozenset(
-    {"shape", "dtype", "ndim", "size", "sharding", "aval", "is_deleted", "delete", "itemsize", "nbytes"}
-)
+_METADATA = ARRAY_TRAITS | {"sharding", "aval", "is_deleted", "delete", "itemsize", "nbytes"}
 #: Functions that do not look at the numbers, by the last part of their names.
 _HARMLESS = (
     _METADATA

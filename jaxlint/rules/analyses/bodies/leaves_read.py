@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from jaxlint.libraries.arrays import OF_TRAITS
+from jaxlint.libraries.arrays import ARRAY_TRAITS, OF_TRAITS
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.symbols.outline import TRAITS
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, Subscript, last_name
 from jaxlint.syntax.names_read import of_around
 from jaxlint.syntax.statements import Body, FunctionDefinition, expressions, is_own, walk
@@ -38,7 +37,7 @@ def _read_in(expr: Expr, name: str, cls: PytreeClass) -> Iterator[tuple[str, obj
             read = (field for field in fields if field is not None and field.role is Role.LEAF)
             yield from ((field.name, expr.at) for field in read if not _is_function(field))
             return
-        case Attribute(attr=attr) if attr in TRAITS:
+        case Attribute(attr=attr) if attr in ARRAY_TRAITS:
             return  # an update keeps the shapes and dtypes
     traits = _asked_for_traits(expr)
     for child in of_around(expr, name):

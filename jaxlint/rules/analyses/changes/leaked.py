@@ -11,6 +11,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import UNKNOWN, as_instance
 from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
+from jaxlint.libraries.arrays import ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
@@ -58,9 +59,7 @@ _KNOWING = frozenset(
     leaves_with_path callback io_callback pure_callback print device_get""".split()
 )
 #: Methods of arrays that give arrays.
-_ARRAY_METHODS = frozenset(
-    "sum mean max min std var prod dot astype reshape ravel flatten transpose squeeze cumsum conj copy".split()
-)
+_GIVING_ARRAYS = ARRAY_METHODS | ARRAY_REDUCTIONS | {"dot"}
 #: What makes an empty container, besides displays.
 _CONTAINERS = frozenset({"dict", "list", "defaultdict", "OrderedDict", "deque"})
 #: Methods that empty a container, or take something out of it: what is in there is meant for the time of tracing.
@@ -150,7 +149,7 @@ class _Traced:
                 return self._is_leaf(name, attr)
             case Display(items=items) | DictDisplay(values=items):
                 return any(map(self.is_traced, items))
-            case Call(func=Attribute(value=value, attr=attr)) if attr in _ARRAY_METHODS and self.is_traced(value):
+            case Call(func=Attribute(value=value, attr=attr)) if attr in _GIVING_ARRAYS and self.is_traced(value):
                 return True
             case Call(func=func):
                 return self._is_of_jax(func) and any(self.is_traced(a.value) for a in expr.args)

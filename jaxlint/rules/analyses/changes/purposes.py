@@ -8,6 +8,7 @@ from typing import TypeGuard
 import msgspec
 
 from jaxlint.infer.bodies.slots import Slot, changed_by, slot_of
+from jaxlint.libraries.arrays import ARRAY_TRAITS
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -38,7 +39,7 @@ from jaxlint.syntax.statements import (
 )
 
 #: Attributes of arrays that are the same for tracers.
-_KNOWN_WHILE_TRACING = frozenset({"shape", "ndim", "dtype", "size", "weak_type"})
+_KNOWN_WHILE_TRACING = ARRAY_TRAITS | {"weak_type"}
 
 
 class Purpose(msgspec.Struct, frozen=True):

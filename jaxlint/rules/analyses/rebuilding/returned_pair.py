@@ -11,6 +11,7 @@ from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, Instance, Scalar, plain
+from jaxlint.libraries.arrays import ARRAY_TRAITS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.rebuilding.flattening import Routine
@@ -33,7 +34,7 @@ from jaxlint.syntax.expressions import (
 from jaxlint.syntax.statements import Return, all_parts, looked_up, only_bound, walk
 
 #: What arrays have, and no tuple, list or dict.
-_OF_ARRAYS = frozenset({"shape", "ndim", "dtype", "at", "astype", "reshape"})
+_ARRAYS_ALONE = ARRAY_TRAITS | {"at", "astype", "reshape"}
 #: Operators of arrays that tuples, lists and dicts do not know.
 _OPERATORS = frozenset({"@", "-", "/", "**"})
 
@@ -155,7 +156,7 @@ def _uses_array(method: FunctionSymbol, attr: str, evaluator: Evaluator) -> bool
     path = f"{own}.{attr}"
     for part in () if body is None else all_parts(body):
         match part:
-            case Attribute(value=held, attr=name) if name in _OF_ARRAYS and dotted(held) == path:
+            case Attribute(value=held, attr=name) if name in _ARRAYS_ALONE and dotted(held) == path:
                 return True
             case Binary(op=op) if op in _OPERATORS and any(dotted(one) == path for one in children(part)):
                 return True
