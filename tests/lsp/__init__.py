@@ -1,1 +1,1 @@
-"""Tests of the language server, and of what it is built on."""
+"""Tests of the language server."""

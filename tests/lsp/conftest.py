@@ -9,16 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests import forked
+from tests.editor.conftest import folder
 from tests.lsp.client import Client
-from tests.lsp.projects import write
 
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with the sample project."""
-    project = tmp_path / "project"
-    write(project)
-    return project
+__all__ = ["folder"]
 
 
 def forked_server(folder: Path) -> forked.Forked:

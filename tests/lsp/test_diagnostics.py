@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from jaxlint import check_paths
+from tests.editor.projects import FILES, write
 from tests.lsp.client import PULL, PUSH, Client
-from tests.lsp.projects import FILES, write
 
 Start = Callable[[], Client]
 #: A file with an emoji, letters of two and three bytes, and line ends of Windows.

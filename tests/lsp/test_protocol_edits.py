@@ -9,8 +9,8 @@ from typing import Any
 
 from jaxlint import check_paths
 from jaxlint.config.configuration import Configuration
+from tests.editor.projects import FILES, LINES, write
 from tests.lsp.client import Client
-from tests.lsp.projects import FILES, LINES, write
 
 MODULES = [name for name in FILES if name.endswith(".py")]
 SEQUENCES = 40

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from jaxlint.cli.main import main
+from tests.editor.projects import FILES
 from tests.lsp.client import PULL, SERVER, Client, Failed
-from tests.lsp.projects import FILES
 from tests.lsp.test_diagnostics import codes
 from tests.patience import PATIENCE
 

@@ -23,8 +23,8 @@ from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules import plugins
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
-from tests.lsp.edits import edited, edited_class
-from tests.lsp.projects import FILES, write
+from tests.editor.edits import edited, edited_class
+from tests.editor.projects import FILES, write
 
 pytestmark = pytest.mark.comparisons
 

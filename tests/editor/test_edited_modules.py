@@ -16,7 +16,7 @@ from jaxlint.finding import Finding
 from jaxlint.infer.reading.indexing import Indexer
 from jaxlint.project.index import ProjectIndex
 from jaxlint.project.modules import Module
-from tests.lsp.edits import edited, edited_class
+from tests.editor.edits import edited, edited_class
 
 pytestmark = pytest.mark.comparisons
 

@@ -13,8 +13,8 @@ from jaxlint.config.layers import ConfigError
 from jaxlint.editor import trees
 from jaxlint.editor.workspace import Workspace
 from jaxlint.linter.engine import check_content
-from tests.lsp.projects import FILES, write
-from tests.lsp.stopping import Stop, Stopper
+from tests.editor.projects import FILES, write
+from tests.editor.stopping import Stop, Stopper
 
 
 @pytest.fixture

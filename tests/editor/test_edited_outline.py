@@ -16,8 +16,8 @@ from jaxlint.symbols.outline import Outline
 from jaxlint.symbols.outliner import build_outline
 from jaxlint.symbols.parsing import parse
 from jaxlint.syntax.source import Source, Unreadable
-from tests.lsp.edits import edited
-from tests.lsp.projects import FILES
+from tests.editor.edits import edited
+from tests.editor.projects import FILES
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures").glob("*/*.py"))
 _BROKEN = (SyntaxError, ValueError, RecursionError)

@@ -16,7 +16,7 @@ from jaxlint.config.configuration import Configuration
 from jaxlint.editor.workspace import Workspace
 from jaxlint.finding import Finding
 from jaxlint.symbols.edited_outline import EditedOutline
-from tests.lsp.projects import FILES, LINES, write
+from tests.editor.projects import FILES, LINES, write
 
 pytestmark = pytest.mark.comparisons
 

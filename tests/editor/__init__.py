@@ -1,0 +1,1 @@
+"""Tests of what the language server is built on."""
