@@ -145,7 +145,7 @@ def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Probl
     """The problem of an attribute that is set between two calls of a compiled method which reads it."""
     from jaxlint.rules.analyses.changes.constant_attributes import is_constant
     from jaxlint.rules.analyses.changes.set_between import called_around
-    from jaxlint.rules.analyses.changes.stale import FORGETTING, forgets, reads
+    from jaxlint.rules.analyses.changes.stale import FORGETTING, forgets, is_read_harmlessly, reads
 
     cls, attr, place = event.receiver.cls, event.attr, event.place
     function, path = place.function, event.receiver_text
@@ -153,7 +153,12 @@ def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Probl
         return
     own = {method.name: method for one in reversed(cls.mro) for method in own_methods(one)}
     compiled = [method for method in own.values() if method.decorators and _holds_self_static(method, cls, evaluator)]
-    names = {method.name for method in compiled if attr in reads(run_by(method, cls).values(), cls)}
+    inside = {method.name: run_by(method, cls) for method in compiled}
+    names = {
+        name
+        for name, run in inside.items()
+        if attr in reads(run.values(), cls) and not is_read_harmlessly(attr, run, cls, evaluator)
+    }
     if not names or not hashes_identity(cls) or forgets(cls):
         return
     body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()

@@ -113,10 +113,17 @@ def _may_stand_in(attr: str, inside: Mapping[str, Function], cls: PytreeClass, e
 
 
 def _may_only_apply(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether methods may read nothing of a train state but the function of its model, which no update changes."""
+    """Whether methods may read nothing of a state but functions that no update changes.
+
+    That is the one of its model (`apply_fn`), and what is called by the name of a static field.
+    """
+    static = evaluator.model.project_index.static_field_names
     for _, path, body in reading(attr, inside, cls, evaluator):
-        read = [dotted(part) for part in all_parts(body)]
-        if read.count(path) > read.count(f"{path}.apply_fn"):
+        every = list(all_parts(body))
+        called = [p.func for p in every if isinstance(p, Call) and isinstance(p.func, Attribute)]
+        applied = sum(dotted(part) == f"{path}.apply_fn" for part in every)
+        applied += sum(f.attr != "apply_fn" and f.attr in static and dotted(f.value) == path for f in called)
+        if sum(dotted(part) == path for part in every) > applied:
             return False
     return True
 
