@@ -10,16 +10,17 @@ from msgspec.structs import replace
 from jaxlint.infer.known.deferred import Held, Values, known
 from jaxlint.infer.known.evidence import contradicts
 from jaxlint.infer.known.values import Array, Container, FunctionValue, Instance, UnknownValue, Value, plain
-from jaxlint.syntax.expressions import Call, Comprehension, DictDisplay, Display, Expr
+from jaxlint.symbols.outline import Import
+from jaxlint.syntax.expressions import Call, Comprehension, DictDisplay, Display, Expr, Name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from jaxlint.infer.evaluating.evaluate import Evaluator
     from jaxlint.infer.known.promises import Promises
     from jaxlint.project.resolution import FunctionSymbol
     from jaxlint.pytrees.model import PytreeClass
-    from jaxlint.symbols.outline import Parameter
+    from jaxlint.symbols.outline import Parameter, Scope
 
 #: The containers that code can write out, and that cannot be hashed.
 _DISPLAYED = frozenset({"list", "dict", "set"})
@@ -58,21 +59,50 @@ def _is_of_another(value: Value, cls: PytreeClass) -> bool:
     return cls not in value.cls.mro and value.cls not in cls.mro
 
 
-def names_plain_class(declared: Value) -> bool:
+def _names_plain_class(declared: Value, function: FunctionSymbol) -> bool:
     """Whether an ordinary class is declared of a result or of an item of it: a class that says little of a state."""
     declared = plain(declared)
     if isinstance(declared, Container) and declared.items is not None:
-        return any(names_plain_class(item) for item in declared.items)
+        return any(_names_plain_class(item, function) for item in declared.items)
     return isinstance(declared, Instance) and not declared.cls.is_pytree
 
 
-def may_be_list(declared: Value, function: FunctionSymbol) -> bool:
+def _may_be_list(declared: Value, function: FunctionSymbol) -> bool:
     """Whether a function that is declared to return an array may return a list that it fills."""
     if not isinstance(plain(declared), Array):
         return False
     row, units = function.declaration.at.row, function.module.outline.units
     unit = units[bisect_right(units, row, key=lambda one: one.first) - 1]
     return unit.first <= row <= unit.last and "append" in unit.calls
+
+
+def _may_be_of_numpy(declared: Value, function: FunctionSymbol) -> bool:
+    """Whether a function that is declared to return arrays of jax may return variables that numpy has filled."""
+    if not _holds_jax_array(declared):
+        return False
+    outline = function.module.outline
+    bound = (one for scope in ("", function.declaration.inner_scope) for one in _imported(outline.scopes.get(scope)))
+    if not any(name == "numpy" for name in bound):
+        return False
+    returned = [item for v in function.declaration.return_values for item in (v.items if type(v) is Display else (v,))]
+    return any(type(item) is Name and not function.declaration.takes(item.id) for item in returned)
+
+
+def _holds_jax_array(declared: Value) -> bool:
+    declared = plain(declared)
+    if isinstance(declared, Container) and declared.items is not None:
+        return any(_holds_jax_array(item) for item in declared.items)
+    return isinstance(declared, Array) and declared.library == "jax"
+
+
+def _imported(scope: Scope | None) -> Iterator[str]:
+    """The modules that imports in a scope bind."""
+    for bindings in () if scope is None else scope.bindings.values():
+        yield from (one.module for one in bindings if type(one) is Import and one.name is None)
+
+
+#: Where the body of a function is asked whether it returns what is declared, for its variables may be something else.
+BELYING = (_names_plain_class, _may_be_list, _may_be_of_numpy)
 
 
 def as_shown(declared: Value, function: FunctionValue) -> Value:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from jaxlint.infer.bodies.expecting import is_given_error
 from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.bodies.purity import Effects
-from jaxlint.infer.calls.belied import as_shown, may_be_list, names_plain_class, takes_another, with_belied
+from jaxlint.infer.calls.belied import BELYING, as_shown, takes_another, with_belied
 from jaxlint.infer.calls.changes_in_place import ChangesInPlace
 from jaxlint.infer.calls.higher_order import HigherOrder
 from jaxlint.infer.calls.holding import Holding, keeps_return_value
@@ -402,7 +402,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
             receiver = plain(function.receiver) if function.receiver is not None else None
             if isinstance(receiver, ClassObject) and receiver.exact and is_stub(module):
                 return Instance(receiver.cls, exact=True, refilled=True)  # TrainState.create
-            if names_plain_class(value) or may_be_list(value, function.symbol):
+            if any(may_be(value, function.symbol) for may_be in BELYING):
                 if contradicts(value, self.return_of(function.symbol, function.receiver, {})):
                     return UNKNOWN
             if value is UNKNOWN and declaration.parameters:
