@@ -231,6 +231,8 @@ class Framework(msgspec.Struct, frozen=True):
     counts_plain_marks: bool = False
     #: Whether a subclass that marks a field otherwise is refused.
     refuses_other_marks: bool = False
+    #: Whether what a class attribute with a `__set__` of its own is given is not refused.
+    obeys_setters: bool = False
     #: The class keyword that turns registration off.
     register_keyword: str = ""
     #: The class keywords that are accepted; None: whatever the base classes take.

@@ -21,6 +21,7 @@ from jaxlint.rules.analyses.rebuilding.frozen import (
     in_construction,
     may_be_given_mutable_copy,
     may_be_in_construction,
+    may_be_set_by_attribute,
     refuses_assignment,
 )
 from jaxlint.rules.base import EventRule, Problem
@@ -130,8 +131,8 @@ class FrozenAssignment(EventRule):
             return  # what is assigned while an instance is made is JAX306's
         if may_be_in_construction(event, evaluator) or may_be_given_mutable_copy(event, evaluator):
             return
-        if is_belied(event, evaluator):
-            return  # it is an instance of another class
+        if is_belied(event, evaluator) or may_be_set_by_attribute(event, evaluator):
+            return  # it is an instance of another class, or the attribute takes it
         fact = cls.framework.deletion_fact
         is_deleted = fact is None or evaluator.model.target.holds(fact) is not False
         if event.how == "delete" and cls.framework.deletion and is_deleted:

@@ -22,6 +22,7 @@ SIMPLE_PYTREE = Framework(
     marks_stay=True,
     static_stays=True,
     counts_plain_marks=True,
+    obeys_setters=True,
     fields_in_init=True,
     mutable_keyword="mutable",
     class_keywords=frozenset({"mutable"}),

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from jaxlint.infer.bodies.slots import Slot, source
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, Place
-from jaxlint.infer.known.values import Instance
+from jaxlint.infer.known.values import Instance, UnknownValue, plain
 from jaxlint.libraries.updates import MUTABLE_COPY
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.symbols.outline import Function, Unit
 from jaxlint.syntax.expressions import Attribute, Call, Name, last_name
 from jaxlint.syntax.statements import Body, With, all_parts, assigned_names, parts, target_names, walk
@@ -31,6 +31,28 @@ def _refuses(event: AssignAttribute, receiver: Instance) -> bool:
     if not receiver.exact and any(s.frozen is not True for s in event.place.subclasses(cls)):
         return False
     return not (event.on_self and _runs_only_in(event, cls, cls.framework.assignable_in))
+
+
+def may_be_set_by_attribute(event: AssignAttribute, evaluator: Evaluator) -> bool:
+    """Whether a class attribute of that name may have a `__set__` of its own, which a framework then leaves it to."""
+    cls, attr = event.receiver.cls, event.attr
+    if not cls.framework.obeys_setters or not attr:
+        return False
+    for owner in cls.mro:
+        declared = owner.symbol.declaration
+        bound = next((one.value for one in (*declared.fields, *declared.assignments) if one.name == attr), None)
+        if bound is None:
+            continue
+        placed = Placed(bound, owner.module, declared.scope)
+        value = plain(evaluator.static(placed))
+        if isinstance(value, Instance):
+            return value.cls.method("__set__") is not None or not value.cls.bases_known
+        if not isinstance(value, UnknownValue) or not isinstance(bound, Call):
+            return False
+        function = evaluator.model.resolver.resolve(bound.func, owner.module, declared.scope)
+        known = {*cls.framework.field_functions, "dataclasses.field"}
+        return not (isinstance(function, External) and cls.framework.aliases.get(function.name, function.name) in known)
+    return False
 
 
 def in_construction(event: AssignAttribute) -> bool:
