@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Subscript, is_none
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Display, Expr, Subscript, is_none
 
 #: Attributes of `math`, `numpy` and `jax.numpy` that are Python numbers.
 NUMBER_CONSTANTS = frozenset({"inf", "nan", "pi", "e"})
@@ -275,6 +275,20 @@ def returned_container(name: str, call: Call) -> tuple[str, str] | None:
 def is_shaped(name: str) -> bool:
     """Whether the first argument of the creation function is a shape."""
     return name.rpartition(".")[2] in _SHAPED
+
+
+def takes_size_for_dtype(name: str, call: Call) -> bool:
+    """Whether the creation function, which raises TypeError then, is given a size in the place of the dtype.
+
+    That is `zeros(len(x), x.shape[1] + 1)`: sizes are given together.
+    """
+    index = 2 if name.rpartition(".")[2] == "full" else 1
+    if call.has_star or len(call.positional) <= index:
+        return False
+    given = call.positional[index]
+    if isinstance(given, Subscript):
+        return isinstance(given.value, Attribute) and given.value.attr == "shape"
+    return isinstance(given, Binary) or (isinstance(given, Constant) and type(given.value) is int)
 
 
 def random_shape_position(name: str) -> int | None:

@@ -229,6 +229,8 @@ class KnownFunctions:
         single: bool | None = None
         first = plain(values[0]) if values else UNKNOWN
         if arrays.is_shaped(name):
+            if arrays.takes_size_for_dtype(name, call):
+                return UNKNOWN
             shape = call.keyword("shape") if call.keyword("shape") is not None else _first(call)
             single = _shape_is_single(shape)
         elif (position := arrays.random_shape_position(name)) is not None:
