@@ -25,7 +25,7 @@ from jaxlint.rules.analyses.changes.mutations import CONTAINERS, Mutation, mutat
 from jaxlint.rules.analyses.changes.purposes import is_cache
 from jaxlint.rules.analyses.changes.put_back import is_emptied, is_put_back
 from jaxlint.rules.analyses.changes.returning import returning_also
-from jaxlint.rules.analyses.changes.stale import is_own_alone
+from jaxlint.rules.analyses.changes.stale import begins_anew, is_own_alone
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
 from jaxlint.rules.base import BodyRule, Problem
@@ -391,7 +391,8 @@ def _while_tracing(
         return  # something that is the same whenever it is set
     if any(word in attr for word in _ABOUT_TRACING) or is_cache(mutation.slot, code.body):
         return
-    if method is not None and on_self and not mutation.purpose.updates and is_own_alone(attr, method, cls, evaluator):
+    begins = not mutation.purpose.updates or (function is method and begins_anew(f"{root}.{attr}", code.body))
+    if method is not None and on_self and begins and is_own_alone(attr, method, cls, evaluator):
         return  # a variable of this method and of those that it calls
     if method is not None and on_self and not mutation.purpose.updates and _is_assigned_behind(attr, function, method):
         return  # a variable of the functions inside, while they are traced

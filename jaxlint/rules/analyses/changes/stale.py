@@ -38,6 +38,7 @@ from jaxlint.syntax.statements import (
     If,
     Return,
     all_parts,
+    blocks,
     bound_names,
     own_parts,
     parts,
@@ -334,16 +335,37 @@ def _gives_back(value: Expr | None, attr: str, inside: Mapping[str, Function]) -
     return returned is not None and dotted(returned) == f"{function.self_name}.{attr}"
 
 
+def begins_anew(path: str, body: Body) -> bool:
+    """Whether a body gives an attribute a value of its own before it does anything else with it."""
+    for statement in body:
+        targets = [dotted(target) for target in targets_of(statement)]
+        if blocks(statement) or path in targets or any(dotted(part) == path for part in own_parts(statement)):
+            if not isinstance(statement, Assign) or targets != [path]:
+                return False
+            return all(dotted(part) != path for part in parts(statement.value))
+    return False
+
+
 def is_own_alone(attr: str, method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a method and what it runs assign an attribute and read it, and nothing else in their modules does."""
+    """Whether a method and what it runs assign an attribute and read it, and nothing else in their modules does.
+
+    What the methods of another class call so of their own instance is another attribute.
+    """
     inside = run_by(method, cls).values()
     if cls.method(attr) is not None or all(attr not in function.self_reads for function in inside):
         return False
+    related = {(c.module.path, c.symbol.declaration.qualname) for c in (*cls.mro, *evaluator.model.subclasses(cls))}
     modules = {ancestor.module.path: ancestor.module for ancestor in cls.mro}
-    return not any(_uses(attr, module, inside, evaluator) for module in modules.values())
+    return not any(_uses(attr, module, inside, related, evaluator) for module in modules.values())
 
 
-def _uses(attr: str, module: Module, inside: Collection[Function], evaluator: Evaluator) -> bool:
+def _uses(
+    attr: str,
+    module: Module,
+    inside: Collection[Function],
+    related: Collection[tuple[str, str]],
+    evaluator: Evaluator,
+) -> bool:
     """Whether a module uses an attribute of that name of anything, outside of some functions."""
     own = [function.body_rows for function in inside]
     others = [
@@ -352,11 +374,15 @@ def _uses(attr: str, module: Module, inside: Collection[Function], evaluator: Ev
         if not any(function is one for one in inside)
         and not any(first <= function.at.row <= last for first, last in own)
     ]
-    if any(attr in one.self_reads or any(a.attr == attr for a in one.self_assignments) for one in others):
-        return True
-    bodies = [evaluator.calls.body_of(FunctionSymbol(module, one)) or () for one in others]
-    every = (part for body in (evaluator.calls.top_level(module), *bodies) for part in all_parts(body))
-    return any(isinstance(part, Attribute) and part.attr == attr for part in every)
+    read = [(evaluator.calls.top_level(module), "")]
+    for one in others:
+        is_apart = one.owner is not None and (module.path, one.owner) not in related
+        if not is_apart and (attr in one.self_reads or any(a.attr == attr for a in one.self_assignments)):
+            return True
+        body = evaluator.calls.body_of(FunctionSymbol(module, one)) or ()
+        read.append((body, f"{one.self_name}.{attr}" if is_apart else ""))
+    every = ((part, left_out) for body, left_out in read for part in all_parts(body))
+    return any(isinstance(p, Attribute) and p.attr == attr and dotted(p) != left_out for p, left_out in every)
 
 
 def forgets(cls: PytreeClass) -> bool:

@@ -40,7 +40,10 @@ def may_be_set_by_attribute(event: AssignAttribute, evaluator: Evaluator) -> boo
         return False
     for owner in cls.mro:
         declared = owner.symbol.declaration
-        bound = next((one.value for one in (*declared.fields, *declared.assignments) if one.name == attr), None)
+        values = {one.name: one.value for one in declared.fields} | {
+            one.name: one.value for one in declared.assignments
+        }
+        bound = values.get(attr)
         if bound is None:
             continue
         placed = Placed(bound, owner.module, declared.scope)
