@@ -14,6 +14,7 @@ from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 _FRAMEWORKS = tuple(
     one for one in DISTRIBUTION_OF if not any(other in one and other != one for other in DISTRIBUTION_OF)
 )
+_FRAMEWORK = re.compile("|".join(map(re.escape, _FRAMEWORKS)))
 #: A module without any of these words declares no pytree class, but by a decorator of the user's own; its classes may
 #: still inherit from one.
 _DECLARING = ("dataclass", "NamedTuple", "namedtuple", "register_", "ytree")
@@ -84,9 +85,14 @@ def may_be_inherited(name: str, text: str) -> bool:
     return name in bases or not bases <= _NO_OWN_BASES | {declared for declared, _ in found}
 
 
+def may_delete(text: str) -> bool:
+    """Whether there may be a `del` statement in a text."""
+    return "del " in text or "del(" in text
+
+
 def imports_framework(tree: MypyFile) -> bool:
     """Whether a module that mypy has parsed names one of the frameworks, or of their modules, in an import."""
-    return any(word in name for statement in tree.imports for name in _imported(statement) for word in _FRAMEWORKS)
+    return any(_FRAMEWORK.search(name) for statement in tree.imports for name in _imported(statement))
 
 
 def _imported(statement: ImportBase) -> list[str]:

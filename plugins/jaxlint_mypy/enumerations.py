@@ -6,7 +6,9 @@ from mypy.nodes import TypeInfo
 from mypy.plugin import AttributeContext
 from mypy.types import CallableType, Instance, Type, TypeType, get_proper_type
 
-_ENUMERATION = "equinox._enum.Enumeration"
+#: The module in which it is.
+ENUMERATIONS = "equinox._enum"
+_ENUMERATION = f"{ENUMERATIONS}.Enumeration"
 
 
 def is_enumeration(info: TypeInfo) -> bool:

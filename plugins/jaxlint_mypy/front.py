@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import traceback
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from mypy.nodes import FuncDef, MypyFile, TypeInfo
 from mypy.options import Options
 from mypy.types import AnyType, Instance, Type, TypeOfAny
 
-from jaxlint import __version__
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.settings import Settings, is_sure_enough, rule_enabled
 from jaxlint.cst.failing import FAILED, failures
@@ -38,11 +36,11 @@ from jaxlint.syntax.expressions import Span
 from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Source, Unreadable
 from jaxlint_mypy.bodies import BodiesOnDemand
-from jaxlint_mypy.declared import NOTHING, Declared, Reader, imports_framework
+from jaxlint_mypy.declared import NOTHING, Declared, Reader, imports_framework, may_delete
 from jaxlint_mypy.focused import FocusedModel, FocusedTraced, VisibleProject, is_known_package
 from jaxlint_mypy.glimpses import GlimpsedModule, shortened
 from jaxlint_mypy.internals import class_within, depend, has_unseen_base, is_daemon, text_around, text_of
-from jaxlint_mypy.running import BODY_RULES, RulesHere
+from jaxlint_mypy.running import BODY_RULES, RulesHere, describe
 from jaxlint_mypy.stored import StoredOutlines
 from jaxlint_mypy.typed import TypedEvaluator
 from jaxlint_mypy.values import TypeReader
@@ -55,6 +53,8 @@ if TYPE_CHECKING:
 _NUMERIC = ("builtins.complex", "jax._src.basearray.Array", "numpy.ndarray", "numpy.generic")
 #: The name of the attribute that tells the daemon what jaxlint knows of a class.
 SIGNATURE = "__jaxlint__"
+#: Packages of which some classes are known by name.
+_TELLING = DESCRIBED | {name.partition(".")[0] for name in BY_BASE}
 _LOCAL = re.compile(r"^(.+)@(\d+)$")
 
 
@@ -88,6 +88,7 @@ class FrontEnd:
         self._names: dict[str, str] = {}
         self._deleting: dict[str, bool] = {}
         self._declaring: dict[str, Declared] = {}
+        self._dull: dict[str, bool] = {}
         self._classes: dict[str, PytreeClass | None] = {}
         #: The names of the fields of these classes; mypy shows a class before it shows what its fields hold.
         self.field_names: set[str] = set()
@@ -259,6 +260,8 @@ class FrontEnd:
     def _find_class(self, info: TypeInfo) -> PytreeClass | None:
         if info.is_newtype:
             return self.class_of(info.bases[0].type)
+        if all(self._is_dull(base.module_name) for base in info.mro):
+            return None
         if info.module_name.partition(".")[0] in DESCRIBED:
             for name in (info.fullname, ".".join(p for p in info.fullname.split(".") if not p.startswith("_"))):
                 described = self.model.class_of_symbol(External(name))
@@ -275,6 +278,14 @@ class FrontEnd:
             return None
         self._infos[module.path, declaration.qualname] = info
         return self.model.build(ClassSymbol(module, declaration))
+
+    def _is_dull(self, module: str) -> bool:
+        """Whether no class of a module is a pytree: it is installed, and names no framework."""
+        known = self._dull.get(module)
+        if known is None or self.is_daemon:
+            top = module.partition(".")[0]
+            known = self._dull[module] = top not in _TELLING and self._declared(module) is NOTHING
+        return known
 
     def info_of(self, module: Module, qualname: str) -> TypeInfo | None:
         """mypy's class for one of a module of jaxlint's."""
@@ -346,14 +357,14 @@ class FrontEnd:
         if is_installed and tree.defs and not imports_framework(tree):  # without reading the file again
             return NOTHING
         text = text_around(tree)
-        self._deleting[tree.path] = _may_delete(text)
+        self._deleting[tree.path] = may_delete(text)
         return self._declarations.read(text, is_installed)
 
     def may_delete(self, tree: MypyFile) -> bool:
         """Whether a file may hold a `del` statement: mypy does not say whether an attribute is read or deleted."""
         known = self._deleting.get(tree.path)
         if known is None or self.is_daemon:
-            known = self._deleting[tree.path] = _may_delete(text_around(tree))
+            known = self._deleting[tree.path] = may_delete(text_around(tree))
         return known
 
     @cached_property
@@ -481,18 +492,3 @@ class FrontEnd:
         except Unreadable:
             return False
         return any(comment.suppresses(finding) for comment in suppressions(source))
-
-
-def _may_delete(text: str) -> bool:
-    return "del " in text or "del(" in text
-
-
-def describe(what: str, error: Exception) -> str:
-    """A failure of ours in one line."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    text = " ".join(str(error).split())[:200]
-    place = f"{os.path.basename(frame.filename)}:{frame.lineno}"
-    return (
-        f"jaxlint {__version__} failed at {what} and goes on without it"
-        f" ({type(error).__name__} at {place}: {text}); please report this"
-    )

@@ -34,7 +34,7 @@ from jaxlint.symbols.outline import MUTATING
 from jaxlint_mypy.abstract import of_copy, of_replace
 from jaxlint_mypy.classes import ClassTeller
 from jaxlint_mypy.displays import Displays
-from jaxlint_mypy.enumerations import is_enumeration, of_item
+from jaxlint_mypy.enumerations import ENUMERATIONS, is_enumeration, of_item
 from jaxlint_mypy.events import EventFeeder, held_by
 from jaxlint_mypy.fields import FIELD_NAMES, default_type, with_keywords
 from jaxlint_mypy.focused import is_known_package
@@ -449,7 +449,7 @@ class Hooks:
             return self._on_generated
         if name == "create" and owner == TRAIN_STATE:  # on subclasses a method of their own is put
             return of_create
-        info = self.front.info(owner)
+        info = self.front.info(owner) if self.front.tree(ENUMERATIONS) is not None else None
         return of_item if info is not None and is_enumeration(info) else None
 
     def _on_generated(self, ctx: AttributeContext) -> Type:

@@ -21,22 +21,37 @@ from mypy.plugin import (
 from mypy.types import FunctionLike, Type
 
 from jaxlint_mypy.classes import as_mypy_does
-from jaxlint_mypy.front import FrontEnd, describe
+from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.hooks import GENERATED, Hooks
 from jaxlint_mypy.internals import is_daemon, is_ignored, looking_again, note, spared_by_collector
-from jaxlint_mypy.untyped import is_beside_untyped
+from jaxlint_mypy.running import describe
+from jaxlint_mypy.untyped import BESIDE_UNTYPED
 
 _C = TypeVar("_C")
 _T = TypeVar("_T")
-#: By names, who answers a question about them. mypy asks hundred thousands of times, so these are looked up at once.
-_Known = dict[str, Callable[[Any], Any] | None]
+_Answer = Callable[[Any], Any] | None
+#: What mypy asks about every class.
+_OF_ALL_CLASSES = "get_customize_class_mro_hook"
+#: By what mypy asks about names, the method by which it asks.
+_METHODS = {
+    name.removeprefix("get_").replace("_hook", ""): name
+    for name in (
+        *("get_class_decorator_hook", "get_class_decorator_hook_2", "get_base_class_hook", "get_method_signature_hook"),
+        *("get_function_signature_hook", "get_method_hook", "get_function_hook", "get_attribute_hook"),
+        "get_class_attribute_hook",
+    )
+}
 
 
-def _unasked(ctx: object) -> None:
-    """Stands for what was not asked yet."""
+class _Answers(dict[str, _Answer]):
+    """By names, who answers a question about them; who is not known yet is asked for."""
 
+    def __init__(self, ask: Callable[[str], _Answer]) -> None:
+        super().__init__()
+        self._ask = ask
 
-_UNASKED: Callable[[Any], Any] = _unasked
+    def __missing__(self, fullname: str) -> _Answer:
+        return self._ask(fullname)
 
 
 class JaxlintPlugin(Plugin):
@@ -47,35 +62,31 @@ class JaxlintPlugin(Plugin):
         self._failure = ""
         self._is_daemon = is_daemon(options)
         self._reported = False
-        #: What was answered (of attributes: about the class), until a file is read or something fails.
-        self._class_decorator: _Known = {}
-        self._class_decorator_2: _Known = {}
-        self._base_class: _Known = {}
-        self._method_signature: _Known = {}
-        self._function_signature: _Known = {}
-        self._method: _Known = {}
-        self._function: _Known = {}
-        self._attribute: _Known = {}
-        self._class_attribute: _Known = {}
-        self._known: dict[str, _Known] = {
-            "class_decorator": self._class_decorator,
-            "class_decorator_2": self._class_decorator_2,
-            "base_class": self._base_class,
-            "method_signature": self._method_signature,
-            "function_signature": self._function_signature,
-            "method": self._method,
-            "function": self._function,
-            "attribute": self._attribute,
-            "class_attribute": self._class_attribute,
-        }
+        #: What was answered, until a file is read or something fails.
+        self._known: dict[str, _Answers] = {}
         #: The checkers of files in which something was asked, until these are done.
         self._checkers: dict[str, TypeChecker] = {}
         #: The files that were read, until they have been checked.
         self._unchecked: set[str] = set()
+        #: Of attributes it is the class that tells.
+        self._owners: dict[str, _Answer] = {}
         self._hooks = self._try("the start", lambda: None, self._start)
+        self._try("the start", lambda: None, self._answer_at_once)
 
     def _start(self) -> Hooks:
         return spared_by_collector(Hooks(FrontEnd(self.options), self))
+
+    def _answer_at_once(self) -> None:
+        """Put what was answered before the methods below: mypy asks hundred thousands of times.
+
+        A look into a dictionary takes a tenth of what a call of a method takes.
+        """
+        for question, method in _METHODS.items():
+            answers = self._known[question] = _Answers(getattr(self, method))
+            setattr(self, method, answers.__getitem__)
+        if not self._is_daemon and not self._failure:
+            beside = {name: self.get_customize_class_mro_hook(name) for name in BESIDE_UNTYPED}
+            setattr(self, _OF_ALL_CLASSES, beside.get)
 
     # -- mypy's life ---------------------------------------------------------------------------
 
@@ -87,14 +98,14 @@ class JaxlintPlugin(Plugin):
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """A file is read: what was known of it may be out of date."""
-        if self._hooks is not None:
-            self._try("a file", lambda: None, self._hooks.forget)
-        self._forget()
         self._unchecked.add(file.fullname)
+        if self._hooks is not None and not self._hooks.front.stale:  # else nothing was answered since the last file
+            self._try("a file", lambda: None, self._hooks.forget)
+            self._forget()
         return []
 
     def _forget(self) -> None:
-        for answers in self._known.values():
+        for answers in (*self._known.values(), self._owners):
             answers.clear()
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
@@ -128,64 +139,49 @@ class JaxlintPlugin(Plugin):
 
     def get_class_decorator_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """In the main pass: decorators that make dataclasses, and that mypy does not see through."""
-        if (known := self._class_decorator.get(fullname, _UNASKED)) is not _UNASKED:
-            return known
         return self._hook("a class", "class_decorator", fullname, lambda ctx: None)
 
     def get_class_decorator_hook_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
         """After the main pass: the generated methods."""
-        if (known := self._class_decorator_2.get(fullname, _UNASKED)) is not _UNASKED:
-            return known
         return self._hook("a class", "class_decorator_2", fullname, as_mypy_does)
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """Types of functions beside the class; in the daemon, what depends on it may have to be looked at again."""
-        if not self._is_daemon and not self._failure and not is_beside_untyped(fullname):
-            return None
         return self._hook("a class", "class_mro", fullname, lambda ctx: None)
 
     def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """Classes that inherit from pytree classes."""
-        if (known := self._base_class.get(fullname, _UNASKED)) is not _UNASKED:
-            return known
         return self._hook("a class", "base_class", fullname, lambda ctx: None)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         """`replace`, `create`, `apply_gradients` of pytree classes."""
-        if (known := self._method_signature.get(fullname, _UNASKED)) is not _UNASKED:
-            return known
         return self._hook("a signature", "method_signature", fullname, lambda ctx: ctx.default_signature)
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
         """The functions of frameworks that declare fields."""
-        if (known := self._function_signature.get(fullname, _UNASKED)) is not _UNASKED:
-            return known
         return self._hook("a signature", "function_signature", fullname, lambda ctx: ctx.default_signature)
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """Methods that copy with changes, methods that change a container, and class statements."""
-        if (known := self._method.get(fullname, _UNASKED)) is not _UNASKED:
-            return known
         return self._hook("a call", "method", fullname, lambda ctx: ctx.default_return_type)
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, constructors, and fields."""
-        if (known := self._function.get(fullname, _UNASKED)) is not _UNASKED:
-            return known
         return self._hook("a call", "function", fullname, lambda ctx: ctx.default_return_type)
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Attributes of classes that refuse assignment, or that have static fields."""
         owner, _, name = fullname.rpartition(".")
-        if name not in GENERATED and (known := self._attribute.get(owner, _UNASKED)) is not _UNASKED:
-            return known
-        stored_as = "" if name in GENERATED else owner
-        return self._hook("an attribute", "attribute", fullname, lambda ctx: ctx.default_attr_type, stored_as)
+        if name not in GENERATED and owner in self._owners:
+            return self._owners[owner]
+        found: Callable[[AttributeContext], Type] | None
+        found = self._hook("an attribute", "attribute", fullname, lambda ctx: ctx.default_attr_type)
+        if name not in GENERATED and fullname in self._known.get("attribute", ()):
+            self._owners[owner] = found
+        return found
 
     def get_class_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Generated methods that are taken from a class."""
-        if (known := self._class_attribute.get(fullname, _UNASKED)) is not _UNASKED:
-            return known
         return self._hook("an attribute", "class_attribute", fullname, lambda ctx: ctx.default_attr_type)
 
     # -- what must not happen ------------------------------------------------------------------
@@ -196,12 +192,9 @@ class JaxlintPlugin(Plugin):
         return self._try(what, lambda: None, getattr(self._hooks, question), *asked)
 
     def _hook(
-        self, what: str, question: str, fullname: str, otherwise: Callable[[_C], _T], stored_as: str | None = None
+        self, what: str, question: str, fullname: str, otherwise: Callable[[_C], _T]
     ) -> Callable[[_C], _T] | None:
-        """The callback that answers, made safe; None if there is nothing to be said about that name.
-
-        `stored_as` is the name by which the answer is stored, if that is another one; with none it is not stored.
-        """
+        """The callback that answers, made safe; None if there is nothing to be said about that name."""
         callback, is_settled = None, False
         if self._hooks is not None:
             try:  # as `_try` does, without the calls: mypy asks for thousands of names
@@ -211,9 +204,8 @@ class JaxlintPlugin(Plugin):
         if callback is None and self._failure:
             return None if self._reported else self._teller(question, otherwise)
         found = None if callback is None else self._safe(what, callback, otherwise)
-        name = fullname if stored_as is None else stored_as
-        if is_settled and name and question in self._known and not self._failure:
-            self._known[question][name] = found
+        if is_settled and question in self._known and not self._failure:
+            self._known[question][fullname] = found
         return found
 
     def _safe(self, what: str, callback: Callable[[_C], _T], otherwise: Callable[[_C], _T]) -> Callable[[_C], _T]:
@@ -255,6 +247,7 @@ class JaxlintPlugin(Plugin):
     def _fail(self, what: str, error: Exception) -> None:
         """Keep what went wrong first; from now on nothing is answered at once, so that it can be reported."""
         self._failure = self._failure or describe(what, error)
+        self.__dict__.pop(_OF_ALL_CLASSES, None)
         self._forget()
 
     def _tell(self, api: Any, at: Any) -> None:

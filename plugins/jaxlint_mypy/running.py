@@ -1,9 +1,12 @@
-"""Which rules run in mypy. They are loaded when they are needed."""
+"""Which rules run in mypy (they are loaded when they are needed), and what is said where one fails."""
 
 from __future__ import annotations
 
+import os
+import traceback
 from functools import cached_property
 
+from jaxlint import __version__
 from jaxlint.config.settings import Settings, rule_enabled
 from jaxlint.infer.evaluating.events import CodeRead, Event
 from jaxlint.rules import all_rules, body_rule_names, names_but_of_class_rules, names_but_of_event
@@ -68,3 +71,14 @@ class RulesHere:
 def left_out() -> frozenset[str]:
     """The names of the rules that are not run here."""
     return _LEFT_OUT | (body_rule_names() - BODY_RULES)
+
+
+def describe(what: str, error: Exception) -> str:
+    """A failure of ours in one line."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(str(error).split())[:200]
+    place = f"{os.path.basename(frame.filename)}:{frame.lineno}"
+    return (
+        f"jaxlint {__version__} failed at {what} and goes on without it"
+        f" ({type(error).__name__} at {place}: {text}); please report this"
+    )

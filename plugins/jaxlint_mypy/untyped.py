@@ -15,6 +15,7 @@ _TYPED_HERE = {
     "flax.struct.PyTreeNode": frozenset({"field", "__init_subclass__"}),
     "flax.training.train_state.TrainState": frozenset({"create", "apply_gradients"}),
 }
+BESIDE_UNTYPED = frozenset(_TYPED_HERE)
 IN_MODULES = frozenset(name.rpartition(".")[0] for name in _TYPED_HERE)
 
 
