@@ -126,9 +126,13 @@ class NonArrayDataField(ClassRule, EventRule):
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the class's own fields."""
+        if not any(field.owner == cls.symbol and _annotated(field, cls, evaluator) for field in cls.fields):
+            return  # else it is read how the class is made, and used
+        traced = evaluator.traced.of(cls)
+        if traced is None:
+            return
         for field, what in self._refused_fields(cls, evaluator):
-            traced = evaluator.traced.of(cls) if field.owner == cls.symbol else None
-            if traced is not None:
+            if field.owner == cls.symbol:
                 fix = _marking(field, cls, what, cls.module, traced, evaluator)
                 yield _problem(field.at, cls, field, what, traced, fix, _sureness(field, what, cls, evaluator))
 
@@ -393,16 +397,20 @@ def _is_set_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) ->
     )
 
 
+def _annotated(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None:
+    """What a leaf holds that JAX refuses, by its annotation and default."""
+    if not cls.is_pytree or field.role is not Role.LEAF or field.annotation is None:
+        return None
+    what = evaluator.promises.non_array(field) or _unregistered(field, cls, evaluator)
+    return "a str" if what is None and _is_text_by_default(field, cls, evaluator) else what
+
+
 def _refused(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | None:
     """What a leaf certainly holds that JAX refuses."""
     from jaxlint.rules.analyses.fields.functions_held import is_function
     from jaxlint.rules.analyses.instances.given_literals import is_given
 
-    if not cls.is_pytree or field.role is not Role.LEAF or field.annotation is None:
-        return None
-    what = evaluator.promises.non_array(field) or _unregistered(field, cls, evaluator)
-    if what is None and _is_text_by_default(field, cls, evaluator):
-        what = "a str"
+    what = _annotated(field, cls, evaluator)
     if what is None or static_marker(field, evaluator.model) is not None:
         return None  # what is marked static is JAX203's
     default = evaluator.static(field.default) if field.default is not None else UNKNOWN

@@ -8,6 +8,7 @@ import msgspec
 from mypy.nodes import Import, ImportAll, ImportBase, ImportFrom, MypyFile
 
 from jaxlint.libraries.packages import DISTRIBUTION_OF
+from jaxlint.libraries.transforms import LAST_NAMES, WRAPPERS
 from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 
 #: An installed module without any of these words has nothing to do with JAX.
@@ -31,6 +32,16 @@ _NO_OWN_BASES = frozenset(name.rpartition(".")[2] for name in BY_BASE) | {
 #: The decorator of the standard library, on one line, and the imports that tell that it is that one.
 _PLAIN = re.compile(r"@(?:dataclasses\.)?dataclass(?:\([^()]*\))?$")
 _IMPORT = re.compile(r"^from[ \t]+(\S+)[ \t]+import[ \t]+(?:[^\n(]*|\([^)]*)\bdataclass\b", re.MULTILINE)
+
+
+#: The last part of the name of a decorator.
+_DECORATOR = re.compile(r"^[ \t]*@(?:\w+\.)*(\w+)", re.MULTILINE)
+#: Those of decorators that transform no function.
+_HARMLESS = frozenset(name.rpartition(".")[2] for name in (*WRAPPERS, *BY_DECORATOR)) | {
+    "compact",
+    "setter",
+    "overload",
+}
 
 
 class Declared(msgspec.Struct, frozen=True):
@@ -88,6 +99,14 @@ def may_be_inherited(name: str, text: str) -> bool:
 def may_delete(text: str) -> bool:
     """Whether there may be a `del` statement in a text."""
     return "del " in text or "del(" in text
+
+
+def may_transform(text: str) -> bool:
+    """Whether something in a text may apply a transformation of JAX to one of its functions."""
+    words = (word for word in LAST_NAMES if word in text)
+    if any(re.search(rf"\b{word}\b", text) for word in words):
+        return True
+    return any(name not in _HARMLESS for name in _DECORATOR.findall(text))
 
 
 def imports_framework(tree: MypyFile) -> bool:

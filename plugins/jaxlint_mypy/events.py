@@ -40,6 +40,7 @@ from jaxlint.symbols.outline import EXPECTED_FAILURE, Function, names_by_positio
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Argument, Call, Name, dotted
 from jaxlint.syntax.statements import walk
+from jaxlint_mypy.declared import may_delete, may_transform
 from jaxlint_mypy.exprs import span_of, to_call, to_expr
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import attributes_asked_for, functions_around, has_unseen_base, type_of
@@ -154,7 +155,7 @@ class EventFeeder:
         if not isinstance(checker, TypeChecker) or not isinstance(node, MemberExpr):
             return
         self._depend(checker, ctx.type)
-        if ctx.is_lvalue or self.front.may_delete(checker.tree):
+        if ctx.is_lvalue or self.front.says(checker.tree, may_delete):
             self.assign(checker, node, is_lvalue=ctx.is_lvalue)
 
     def assign(self, checker: TypeChecker, node: MemberExpr, *, is_lvalue: bool) -> None:
@@ -396,6 +397,8 @@ class EventFeeder:
 
     def _lose(self, checker: TypeChecker, node: Context, functions: Sequence[FuncDef], around: Around) -> None:
         """A container among the leaves is changed: in a function that a transformation gives a copy, that is lost."""
+        if not self.front.says(checker.tree, may_transform):
+            return
         notes, _ = self.notes(checker, functions, around)
         place = notes.place
         function = place.function if place is not None and notes.events is not None else None

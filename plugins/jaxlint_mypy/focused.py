@@ -19,7 +19,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import see_updates
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.source import Unreadable
-from jaxlint_mypy.declared import may_be_inherited
+from jaxlint_mypy.declared import may_be_inherited, may_transform
 from jaxlint_mypy.glimpses import GlimpsedModule
 
 #: Packages that are known by name: what of them jaxlint knows is declared in jaxlint itself.
@@ -70,6 +70,8 @@ class FocusedTraced(TracedClasses):
     @cached_property
     def declared(self) -> Mapping[Key, TracedBy]:
         """The classes that the module sends into transformed functions."""
+        if not may_transform(_text_of(self._module)):
+            return {}
         module, applications = self._module, self.evaluator.calls.transformed.applications
         return self.declared_by(module.outline.functions.values(), applications.in_module(module), module)
 

@@ -86,7 +86,7 @@ class FrontEnd:
         self.types = TypeReader(self.class_of)
         self._infos: dict[tuple[str, str], TypeInfo] = {}
         self._names: dict[str, str] = {}
-        self._deleting: dict[str, bool] = {}
+        self._said: dict[tuple[str, Callable[[str], bool]], bool] = {}
         self._declaring: dict[str, Declared] = {}
         self._dull: dict[str, bool] = {}
         self._classes: dict[str, PytreeClass | None] = {}
@@ -357,14 +357,14 @@ class FrontEnd:
         if is_installed and tree.defs and not imports_framework(tree):  # without reading the file again
             return NOTHING
         text = text_around(tree)
-        self._deleting[tree.path] = may_delete(text)
+        self._said[tree.path, may_delete] = may_delete(text)
         return self._declarations.read(text, is_installed)
 
-    def may_delete(self, tree: MypyFile) -> bool:
-        """Whether a file may hold a `del` statement: mypy does not say whether an attribute is read or deleted."""
-        known = self._deleting.get(tree.path)
+    def says(self, tree: MypyFile, what: Callable[[str], bool]) -> bool:
+        """What a glance at the text of a file says: whether it may delete something, or transform a function."""
+        known = self._said.get((tree.path, what))
         if known is None or self.is_daemon:
-            known = self._deleting[tree.path] = may_delete(text_around(tree))
+            known = self._said[tree.path, what] = what(text_around(tree))
         return known
 
     @cached_property

@@ -33,6 +33,7 @@ from jaxlint.pytrees.updating import is_train_state
 from jaxlint.symbols.outline import MUTATING
 from jaxlint_mypy.abstract import of_copy, of_replace
 from jaxlint_mypy.classes import ClassTeller
+from jaxlint_mypy.declared import may_delete
 from jaxlint_mypy.displays import Displays
 from jaxlint_mypy.enumerations import ENUMERATIONS, is_enumeration, of_item
 from jaxlint_mypy.events import EventFeeder, held_by
@@ -474,6 +475,6 @@ class Hooks:
     def _on_attribute(self, ctx: AttributeContext) -> Type:
         """`x.a`, which most code only reads, in files that delete nothing: there is nothing to be said of it then."""
         api, front = ctx.api, self.front
-        if ctx.is_lvalue or front.is_daemon or not isinstance(api, TypeChecker) or front.may_delete(api.tree):
+        if ctx.is_lvalue or front.is_daemon or not isinstance(api, TypeChecker) or front.says(api.tree, may_delete):
             self.feeder.attribute(ctx)
         return ctx.default_attr_type
