@@ -34,6 +34,7 @@ _PLAIN = re.compile(r"@(?:dataclasses\.)?dataclass(?:\([^()]*\))?$")
 _IMPORT = re.compile(r"^from[ \t]+(\S+)[ \t]+import[ \t]+(?:[^\n(]*|\([^)]*)\bdataclass\b", re.MULTILINE)
 
 
+_DELETING = re.compile(r"\bdel[ (]")
 #: The last part of the name of a decorator.
 _DECORATOR = re.compile(r"^[ \t]*@(?:\w+\.)*(\w+)", re.MULTILINE)
 #: Those of decorators that transform no function.
@@ -98,7 +99,7 @@ def may_be_inherited(name: str, text: str) -> bool:
 
 def may_delete(text: str) -> bool:
     """Whether there may be a `del` statement in a text."""
-    return "del " in text or "del(" in text
+    return ("del " in text or "del(" in text) and _DELETING.search(text) is not None
 
 
 def may_transform(text: str) -> bool:

@@ -136,14 +136,15 @@ class Hooks:
         return not question.startswith("class_decorator") or fullname in self._makers
 
     def _refresh(self) -> None:
-        if not self.is_settled():
+        if self.front.stale or self.front.is_daemon:
             for known in (self._functions, self._methods, self._attributes, self._makers, self._bases):
                 known.clear()
             self.front.refresh()
 
     def _once(self, known: dict[str, _T], find: Callable[[str], _T], name: str) -> _T:
         """What is found out about a name, once as long as it stays true."""
-        self._refresh()
+        if self.front.stale or self.front.is_daemon:
+            self._refresh()
         if name not in known:
             known[name] = find(name)
         return known[name]
