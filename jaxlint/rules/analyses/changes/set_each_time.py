@@ -11,6 +11,7 @@ from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted
 from jaxlint.syntax.statements import (
     Assign,
+    Augment,
     Body,
     For,
     If,
@@ -28,18 +29,32 @@ def set_each_time(attr: str, writer: Function, method: Function, cls: PytreeClas
     """Whether a method sets an attribute to what it has just computed, and then runs a compiled one that reads it.
 
     And a method of the same instance calls it in a loop: only the first round compiles. What it is given itself may be
-    the same in all rounds, and is not taken for a new value.
+    the same in all rounds, and is not taken for a new value. Or it does both in a loop of its own: `self.rate *= 0.5`.
     """
     every = {one.name: one for ancestor in reversed(cls.mro) for one in own_methods(ancestor)}
-    if not any(_loops_over(writer.name, one, body_of_method(one, cls, evaluator) or ()) for one in every.values()):
-        return False
     body, own = body_of_method(writer, cls, evaluator) or (), f"{writer.self_name}.{attr}"
     running = {f"{writer.self_name}.{name}" for name, one in every.items() if method.name in run_by(one, cls)}
+    if _moves_in_loop(own, running, body):
+        return True
+    if not any(_loops_over(writer.name, one, body_of_method(one, cls, evaluator) or ()) for one in every.values()):
+        return False
     varying = {p.name for p in writer.parameters if p.name != writer.self_name}
     for statement in walk(body, nested=False):
         if any(_varies(part, varying, writer) for part in own_parts(statement)):
             varying.update(bound_names(statement))
     return _sets_and_runs(own, running, varying, writer, body)
+
+
+def _moves_in_loop(own: str, running: Collection[str], body: Body) -> bool:
+    """Whether a loop runs some methods and moves what stands at a path on, where no round begins with a value anew."""
+    for loop in (one for one in walk(body, nested=False) if isinstance(one, (For, While))):
+        inside = [s for block in blocks(loop) for s in walk(block, nested=False)]
+        moved = any(isinstance(s, Augment) and dotted(s.target) == own for s in inside)
+        called = (p for s in inside for p in own_parts(s) if isinstance(p, Call) and dotted(p.func) in running)
+        anew = (value for s in inside for path, value in _assigned(s) if path == own)
+        if moved and any(True for _ in called) and all(own in map(dotted, parts(value)) for value in anew):
+            return True
+    return False
 
 
 def _sets_and_runs(own: str, running: Collection[str], varying: Collection[str], writer: Function, body: Body) -> bool:
