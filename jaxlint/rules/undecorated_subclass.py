@@ -95,7 +95,8 @@ class UndecoratedSubclass(ClassRule):
     `Base` or `Mixin`), or that are only inherited from, or that something else may register: an `__init_subclass__`, a
     metaclass, an unknown decorator or base class, a call in a loop or in a function. A subclass that is never given to
     JAX can do without the decorator. So if the base class need not hold arrays, the confidence is low, unless an
-    instance is seen to go into a transformation, or medium if most other subclasses are registered.
+    instance is seen to go into a transformation, or medium if most other subclasses are registered, and it is not of a
+    branch of which no class is.
 
     ## References
 
@@ -224,6 +225,9 @@ def _is_exception(cls: PytreeClass, evaluator: Evaluator) -> bool:
     beside = [one for one in evaluator.model.subclasses(root) if package(one.module.path) == package(cls.module.path)]
     others = [one for one in beside if one is not cls and not looks_abstract(one)]
     registered = sum(one.registered is True for one in others)
+    branches = (one for one in cls.mro[1 : cls.mro.index(root)] if one.registered is False)
+    if any(all(c.registered is not True for c in evaluator.model.subclasses(branch)) for branch in branches):
+        return False  # a class between, and no class below it is registered: they go without
     return registered > 2 * sum(one.registered is False for one in others)
 
 
