@@ -81,7 +81,8 @@ class FieldNameClash(ClassRule):
     A property with a setter may take what the constructor assigns, and is left alone. So is a property of a base class
     where the class has slots, which stand before it. So is a `replace` that only
     calls `dataclasses.replace` or the constructor, and one without a body, which is there for the type checker. A
-    method under the name of a field that holds functions is reported with low confidence. Fields called `keys`,
+    method under the name of a field that holds functions, or that the constructor puts an instance into, is reported
+    with low confidence. Fields called `keys`,
     `values`, `items` or `get` hide methods of the mapping that a chex dataclass is; few use it as one: JAX603 reports
     the calls that fail.
 
@@ -142,8 +143,17 @@ def _own_method(cls: PytreeClass, field: Field, method: Function) -> Iterator[Pr
         f"`{field.name}` of `{cls.name}` is a field and a method: the method is the default of the field, and cannot be"
         " called on instances that are given another value; rename one of them",
         "a class has one attribute of a name, and the dataclass machinery takes it for the default",
-        Confidence.LOW if _holds_functions(field) else Confidence.HIGH,
+        Confidence.LOW if _holds_functions(field) or _is_given_a_module(cls, field) else Confidence.HIGH,
     )
+
+
+def _is_given_a_module(cls: PytreeClass, field: Field) -> bool:
+    """Whether the constructor of the class itself puts an instance there, which may be called in the method's place."""
+    constructors = cls.symbol.declaration.methods.get("__init__", ())
+    assigned = (a for q in constructors for a in cls.module.outline.functions[q].self_assignments)
+    values = (a.value for a in assigned if a.attr == field.name)
+    names = [last_name(value.func) or "" if isinstance(value, Call) else "" for value in values]
+    return bool(names) and all(name[:1].isupper() for name in names)
 
 
 def _holds_functions(field: Field) -> bool:

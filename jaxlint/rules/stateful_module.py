@@ -30,7 +30,9 @@ from jaxlint.syntax.expressions import Call, Expr, Name
 from jaxlint.syntax.statements import all_parts
 
 #: Functions with which variables are made that JAX itself knows as mutable ("hijax").
-_SHARING = frozenset({"var_defaults", "with_vars", "use_hijax", "use_refs", "to_refs", "as_refs"})
+_SHARING = frozenset(
+    "var_defaults with_vars use_hijax use_refs to_refs as_refs as_hijax_vars as_mutable_vars as_immutable_vars".split()
+)
 #: Functions that are called where something is trained.
 _TRAINING = frozenset({"grad", "value_and_grad", "update", "apply_updates", "apply_gradients"})
 
