@@ -230,12 +230,21 @@ class TypesOnly:
                 return f"`{known.name}` is compared by value and not frozen, so it has no hash (TypeError)"
         found = self._holder(typ, "compare", "hash")
         if found is None:
-            return ""
+            return "" if known is None or not known.is_pytree else self._unhashable_within(known)
         cls, array = found
         family = [cls, *self.front.model.subclasses(cls)]
         if not all(is_hashable(one) and hashes_fields(one) for one in family):
             return ""
         return f"`{cls.name}` is hashed by its fields, and `{array}` is an array, which has no hash (TypeError)"
+
+    def _unhashable_within(self, cls: PytreeClass) -> str:
+        """Why instances of a class have no hash, if that is what one of their fields holds: an instance, or several."""
+        from jaxlint.rules.analyses.fields.hashing import unhashable_instance
+
+        family = (cls, *self.front.model.subclasses(cls))
+        reasons = [unhashable_instance(one, self.front.evaluator) for one in family]
+        first = reasons[0]
+        return "" if first is None or None in reasons else f"{first.what} (TypeError)"
 
     def tell_unhashable(self, api: CheckerPluginInterface, at: Context, how: str, why: str) -> None:
         """Report that something is hashed that cannot be."""

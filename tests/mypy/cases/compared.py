@@ -36,6 +36,29 @@ def f(a: S, named: t.Dict[S, int], later: "defaultdict[S, int]", ordered: "Order
 def g(a: S, by_n: t.Dict[int, S]) -> S:
     return by_n[a.n]
 """,
+    "hashed_arrays_within": "# only: flax node jdc jax equinox"
+    + NAMED
+    + """
+@class Outer
+    inner: S
+    n: int = 0
+@class Many
+    n: int
+    parts: t.Tuple[S, ...] = ()
+@class Maybe
+    n: int
+    part: t.Optional[S] = None
+@class Names
+    n: int
+    names: t.Tuple[str, ...] = ()
+@class Held
+    names: Names
+def f(a: Outer, b: Maybe, c: Held, d: t.Dict[Outer, int], e: Many) -> None:
+    print(hash(a))  # E: unhashable
+    print({a: 1})  # E: unhashable
+    d[a] = 2  # E: unhashable
+    print(hash(b), {c: 1}, hash(c), {a.n: 1}, hash(e.n))
+""",
     "mutable_has_no_hash": "# only: chex"
     + """
 @chex.dataclass
