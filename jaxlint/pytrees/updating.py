@@ -71,7 +71,7 @@ def update_text(cls: PytreeClass, name: str | None, field: str, named_by: str = 
     function = update_function(cls, field)
     short = usual_name(function)
     given = name or ("" if function.startswith(".") else "...")
-    template = update_template(short, field) if field else _called(short, f"**{{{named_by}: {{value}}}}")
+    template = update_template(short, field).replace("{attr}", named_by)
     return template.replace("{base}", given).replace("{value}", "...")
 
 
@@ -90,8 +90,10 @@ def update_function(cls: PytreeClass, field: str) -> str:
 def update_template(function: str, *fields: str) -> str:
     """How a copy of `{base}` is made in which a field is `{value}`; the function is written as given.
 
-    Of several fields, the values are `{value}`, `{value1}`, ….
+    Of several fields, the values are `{value}`, `{value1}`, …. Without a name, the field is what `{attr}` names.
     """
+    if fields == ("",):
+        return _called(function, "**{{attr}: {value}}")
     values = [f"{{value{number or ''}}}" for number in range(len(fields))]
     if function.endswith("tree_at"):
         where, value = ", ".join(f"m.{field}" for field in fields), ", ".join(values)
