@@ -22,6 +22,7 @@ from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.changes.selections import selection
 from jaxlint.rules.analyses.fixes.copies import is_copied, made_anew_help
+from jaxlint.rules.analyses.instances.empty_leaves import empty_leaves, is_made_without
 from jaxlint.rules.analyses.instances.given_literals import is_given_tuple
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import (
@@ -48,7 +49,6 @@ from jaxlint.syntax.spelling import nearest
 
 _SEQUENCES = ("tuple", "list")
 #: So many instances may stand in one another in a tree that is looked through.
-_MAX_DEPTH = 4
 _PARAMETERS = ("where", "pytree", "replace", "replace_fn", "is_leaf")
 #: What the marker that stands for a leaf answers.
 _OF_LEAF = {
@@ -306,33 +306,7 @@ def _is_one_of_many_empty(
     tree = plain(event.receiver)
     if holder is None or attr not in EMPTY_WITHOUT or not isinstance(tree, Instance):
         return False
-    return _are_made_without(attr, *holder, evaluator) and _empty_in(tree.cls, evaluator, 0) > 1
-
-
-def _empty_in(cls: PytreeClass, evaluator: Evaluator, depth: int) -> int:
-    """How many layers at least, in an instance of a class and those in it, are made without one of their leaves."""
-    count = 0
-    for field in cls.leaves or ():
-        held = plain(evaluator.promises.field(field, cls))
-        if any(_are_made_without(attr, field, cls, evaluator) for attr in EMPTY_WITHOUT):
-            count += 1
-        elif isinstance(held, Instance) and held.cls.is_pytree and depth < _MAX_DEPTH:
-            count += _empty_in(held.cls, evaluator, depth + 1)
-    return count
-
-
-def _are_made_without(attr: str, field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether methods of a class put nothing into a field but layers of equinox without a leaf: `use_bias=False`."""
-    made = cls.assigned.get(field.name, [])
-    return bool(made) and all(one is not None and _is_made_without(attr, one, evaluator) for one in made)
-
-
-def _is_made_without(attr: str, made: Placed, evaluator: Evaluator) -> bool:
-    if not isinstance(made.expr, Call):
-        return False
-    option = made.expr.keyword(EMPTY_WITHOUT[attr])
-    name = evaluator.model.resolver.library_name(made.expr.func, made.module, made.scope) or ""
-    return isinstance(option, Constant) and option.value is False and name.startswith("equinox.nn.")
+    return is_made_without(attr, *holder, evaluator) and empty_leaves(tree.cls, evaluator) > 1
 
 
 def _adds(expr: Binary, values: Mapping[str, Value], event: Update, evaluator: Evaluator) -> bool:
