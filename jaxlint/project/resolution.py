@@ -43,6 +43,9 @@ class _Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and isinstance(other, _Declared) and other.key == self.key
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # what msgspec has would ask whether it is the same object
+
     def __hash__(self) -> int:
         return hash(self.key)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -16,6 +17,8 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.fields.growing import Grown, grown_carry, grown_in_loops, made_longer
 from jaxlint.rules.analyses.fixes.initial_carry import beginning_with_zeros
+from jaxlint.rules.analyses.fixes.initial_floats import beginning_with_float
+from jaxlint.rules.analyses.fixes.static_numbers import leaf_of_number, or_leaf
 from jaxlint.rules.analyses.under_trace.carried import PARAMETERS, Change, changes
 from jaxlint.rules.analyses.under_trace.forms import (
     NOTHING,
@@ -108,7 +111,7 @@ class ChangingStructure(BodyRule):
 
     A field that is None in the initial carry begins with zeros, where the function gives it another field of the carry,
     or the item that the scan is at. The fix is unsafe: None may have meant something. There is none where the function
-    asks for it.
+    asks for it. A field that is an integer there begins with a float, and a static number that changes becomes a leaf.
 
     ## When not to use it
 
@@ -285,7 +288,7 @@ def _changed(change: Change, code: CodeRead, evaluator: Evaluator) -> Problem:
             help=way_out,
         )
     if isinstance(found.after, Moved):
-        way_out = f"keep {field} as it is, or make it a leaf"
+        way_out = f"keep {field} as it is{_or_leaf(found, evaluator)}"
         return Problem(
             at=change.at,
             message=(
@@ -294,8 +297,9 @@ def _changed(change: Change, code: CodeRead, evaluator: Evaluator) -> Problem:
             ),
             reason="the values of static fields are part of the structure of a tree",
             help=way_out,
+            fix=_leaf_instead(found, code, evaluator),
         )
-    after, way_out = _after(found)
+    after, way_out = _after(found, evaluator)
     reason = "the carry of a loop must keep its structure and its types"
     if NOTHING in (found.before, found.after):
         reason = "`None` is part of the structure of a pytree, and an array is a leaf"
@@ -312,8 +316,26 @@ def _changed(change: Change, code: CodeRead, evaluator: Evaluator) -> Problem:
         ),
         reason=reason,
         help=way_out,
-        fix=beginning_with_zeros(change, code, evaluator),
+        fix=(
+            beginning_with_zeros(change, code, evaluator)
+            or beginning_with_float(change, code, evaluator)
+            or _leaf_instead(found, code, evaluator)
+        ),
     )
+
+
+def _or_leaf(found: Difference, evaluator: Evaluator) -> str:
+    """What else may be done about a static field that is changed, in words."""
+    field = None if found.cls is None else found.cls.field(found.field)
+    return "" if field is None or found.cls is None else or_leaf(field, found.cls, evaluator)
+
+
+def _leaf_instead(found: Difference, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix of a static field that is changed: it becomes a leaf."""
+    field = None if found.cls is None else found.cls.field(found.field)
+    if field is None or found.cls is None or field.role is not Role.STATIC:
+        return None
+    return leaf_of_number(field, found.cls, code.place.module, evaluator)
 
 
 def _changed_beside(change: Change, found: Difference, state: State) -> Problem:
@@ -353,7 +375,7 @@ def _added(found: Difference) -> list[str]:
     return []
 
 
-def _after(found: Difference) -> tuple[str, str]:
+def _after(found: Difference, evaluator: Evaluator) -> tuple[str, str]:
     """What the function of the loop does to a field, and what to do about it."""
     field, before, after = f"`{found.field}`", found.before, found.after
     added = _added(found)
@@ -364,7 +386,7 @@ def _after(found: Difference) -> tuple[str, str]:
     if after == NOTHING:
         return "makes it None", f"keep {_alike(before)} in {field}, and a flag beside it"
     if isinstance(before, Fixed):
-        return f"gives it {_beside(after, before)}", f"keep {field} as it is, or make it a leaf"
+        return f"gives it {_beside(after, before)}", f"keep {field} as it is{_or_leaf(found, evaluator)}"
     if isinstance(before, Leaf) and isinstance(after, Leaf):
         if (before.kind, after.kind) == ("float", "int"):
             return "gives it an integer", f"convert what {field} is given to a float"

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from jaxlint.cst.changes import EditField, Proposal, Rewrite
-from jaxlint.cst.failing import proposing
-from jaxlint.cst.imports import spelled
-from jaxlint.finding import Applicability, Confidence, Severity
+from jaxlint.cst.changes import Proposal
+from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Cross, Place, Replace, Update
 from jaxlint.infer.known.counting import is_swept
@@ -27,6 +25,7 @@ from jaxlint.rules.analyses.fields.counting_inside import Counting, keeps_inside
 from jaxlint.rules.analyses.fields.keeping import is_stored
 from jaxlint.rules.analyses.fields.moved_attributes import moved_by, stepped_in_loop
 from jaxlint.rules.analyses.fields.stepped import Copies, Moved, moved_at_each_turn, selected
+from jaxlint.rules.analyses.fixes.arrays_of_numbers import beginning_as_array, converting, passing_array
 from jaxlint.rules.analyses.under_trace.inside_loops import may_count_arrays
 from jaxlint.rules.analyses.under_trace.run_compiled import is_run_compiled
 from jaxlint.rules.base import BodyRule, Problem
@@ -147,7 +146,7 @@ class FilteredScalar(BodyRule):
                         and _is_compiled(event.place, NNX.id)
                         and _starts_as_number(receiver.cls, attr, evaluator)
                     ):
-                        yield _problem(event.at, receiver.cls, attr, "nnx.jit")
+                        yield _of_nnx(event.at, receiver.cls, attr, code, evaluator)
                 case Construct(cls=ClassObject(cls=cls), into_jit=True, in_loop=True) if cls.framework is EQUINOX:
                     if _goes_into_filtered(event, code):
                         yield from _swept(event, evaluator, module)
@@ -167,11 +166,11 @@ class FilteredScalar(BodyRule):
         for call, cls, method in called:
             counted = list(_counted_by(cls, method, evaluator)) if cls.framework is NNX else ()
             if counted and (_is_compiled_code(code, NNX.id) or _is_run_compiled(code, evaluator)):
-                yield from (_problem(call.at, owner, name, "nnx.jit", how) for owner, name, how in counted)
+                yield from (_of_nnx(call.at, owner, name, code, evaluator, how) for owner, name, how in counted)
         crosses = {id(e.at): e for e in code.events if isinstance(e, Cross) and _is_filtered(e, "flax.nnx.")}
         for stepped in stepped_in_loop(code, crosses, evaluator):
             if stepped.cls.framework is NNX and _starts_as_number(stepped.cls, stepped.attr, evaluator):
-                yield _problem(stepped.at, stepped.cls, stepped.attr, "nnx.jit", _MOVED)
+                yield _of_nnx(stepped.at, stepped.cls, stepped.attr, code, evaluator, _MOVED)
 
 
 def _counted_in_copies(
@@ -341,19 +340,8 @@ def _given_itself(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
             ),
             reason=_REASON,
             help=way_out,
-            fix=_as_array(event, evaluator),
+            fix=passing_array(event, evaluator),
         )
-
-
-@proposing
-def _as_array(event: Cross, evaluator: Evaluator) -> Proposal | None:
-    """The fix: an array is passed that is made of the number."""
-    place = event.place
-    written = spelled("jax.numpy.asarray", place.module, evaluator.model.resolver, place.scope)
-    if written is None:
-        return None
-    change = Rewrite(event.at, f"{written[0]}({{0}})", (event.at,))
-    return Proposal("Pass an array", Applicability.UNSAFE, (change,), written[1])
 
 
 def _counts(value: object, name: str) -> bool:
@@ -367,27 +355,7 @@ def _scalar(
     """The problem of a leaf that certainly is a Python number."""
     field = cls.field(name)
     if field is not None and field.role is Role.LEAF and not field.is_converted and _is_number(field, cls, evaluator):
-        yield _problem(at, cls, name, "eqx.filter_jit", how, _converting(field, module, evaluator))
-
-
-@proposing
-def _converting(field: Field, module: Module, evaluator: Evaluator) -> Proposal | None:
-    """The fix: the field makes arrays of the numbers that it is given."""
-    resolver, call = evaluator.model.resolver, field.call
-    if field.owner.module is not module or field.annotation is None or (call is None and field.opaque):
-        return None
-    if call is not None and call.positional:
-        return None
-    written = [spelled(name, module, resolver) for name in ("equinox.field", "jax.numpy.asarray", "jax.Array")]
-    function, converter, array = written
-    if function is None or converter is None or array is None:
-        return None
-    is_same = call is not None and call.function == "equinox.field"
-    name = "" if is_same else function[0]
-    made = EditField(field.at, is_call=call is not None, function=name, given=(("converter", converter[0]),))
-    imports = tuple(dict.fromkeys((*(() if is_same else function[1]), *converter[1], *array[1])))
-    changes = (Rewrite(field.annotation.expr.at, array[0]), made)
-    return Proposal(f"Make `{field.name}` an array", Applicability.UNSAFE, changes, imports)
+        yield _problem(at, cls, name, "eqx.filter_jit", how, converting(field, module, evaluator))
 
 
 def _is_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -439,6 +407,13 @@ def _counted(call: Call, code: CodeRead) -> Iterator[tuple[object, str]]:
     for name, value in selected(call, tree) if tree is not None else ():
         if _is_stepped(looked_up(value, bound), f"{tree}.{name}"):
             yield value.at, name
+
+
+def _of_nnx(
+    at: object, cls: PytreeClass, name: str, code: CodeRead, evaluator: Evaluator, how: str = _COUNTED
+) -> Problem:
+    """The problem of an attribute of an nnx object."""
+    return _problem(at, cls, name, "nnx.jit", how, beginning_as_array(name, cls, code.place.module, evaluator))
 
 
 def _problem(

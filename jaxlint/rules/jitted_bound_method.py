@@ -8,12 +8,9 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.cst import libcst as cst
-from jaxlint.cst.changes import Proposal, RenameFunction
-from jaxlint.cst.failing import proposing
-from jaxlint.cst.imports import spelled
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import dotted, is_bound, names, own, variables
-from jaxlint.finding import Applicability, Confidence
+from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Transformed
 from jaxlint.infer.known.values import Instance, is_classmethod, plain
@@ -29,6 +26,7 @@ from jaxlint.rules.analyses.changes.set_outside import SetOutside, set_outside
 from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given, reads, sets_option
 from jaxlint.rules.analyses.changes.stored_closures import keeping, stored_closures
 from jaxlint.rules.analyses.fields.hashing import unhashable
+from jaxlint.rules.analyses.fixes.hashable_functions import hashable_function
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by, run_with_bases
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
@@ -114,8 +112,8 @@ class JittedBoundMethod(NodeRule):
 
     ## Fix safety
 
-    `jax.jit(module)` becomes `eqx.filter_jit(module)`, which is safe: the call could only raise. There is none for
-    attributes that change.
+    `jax.jit(module)` becomes `eqx.filter_jit(module)`, and an instance that is given to a loop becomes a lambda that
+    calls it. Both are safe: the call could only raise. There is none for attributes that change.
 
     ## When not to use it
 
@@ -165,7 +163,7 @@ class JittedBoundMethod(NodeRule):
                 continue
             unhashable = _unhashable(event, receiver, evaluator)
             if unhashable is not None:
-                yield unhashable
+                yield replace(unhashable, fix=hashable_function(event, receiver, function.code, evaluator))
             elif event.function is not None and event.applied.transform.name == "jax.jit":
                 yield from _stale(event, event.function, receiver.cls, function, evaluator)
         yield from _stale_closures(function.code, evaluator)
@@ -202,19 +200,7 @@ def _unhashable(event: Transformed, receiver: Instance, evaluator: Evaluator) ->
         ),
         reason="what is compiled is found again by the hash of the function",
         help=way_out,
-        fix=_filtering(event, evaluator) if is_module else None,
     )
-
-
-@proposing
-def _filtering(event: Transformed, evaluator: Evaluator) -> Proposal | None:
-    """The fix: the transformation of equinox, which traces the arrays of the module."""
-    name = TAKING_MODULES.get(event.applied.transform.name)
-    written = spelled(name, event.place.module, evaluator.model.resolver, event.place.scope) if name else None
-    if written is None or event.applied.options:
-        return None
-    change = RenameFunction(event.at, event.applied.transform.name.rpartition(".")[2], written[0])
-    return Proposal(f"Use `{written[0]}`", Applicability.SAFE, (change,), written[1])
 
 
 def _stale(

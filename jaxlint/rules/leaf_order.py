@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from jaxlint.cst import libcst as cst
+from jaxlint.cst.changes import Proposal
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -13,6 +15,7 @@ from jaxlint.infer.known.values import Array, plain
 from jaxlint.libraries.trees import TREE_FLATTEN, TREE_LEAVES, TREE_STRUCTURE, TREE_UNFLATTEN
 from jaxlint.pytrees.framework import LeafOrder as Order
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.fixes.named_leaves import TakingByName, giving_by_name
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Display, Expr, Name, dotted
@@ -76,7 +79,8 @@ class LeafOrder(NodeRule):
 
     ## Fix safety
 
-    There is no automatic fix.
+    The fix takes the fields by their names, where these or those of the variables tell which is meant. It is unsafe:
+    the values are others then.
 
     ## When not to use it
 
@@ -113,10 +117,11 @@ class LeafOrder(NodeRule):
             cls = reader.of(call)
             if cls is not None:
                 yield from _used(call, cls, function, reader)
-        for at, cls in reader.zipped_with_fields():
-            yield _problem(at, cls, "each is paired with another field")
-        for at, cls, other in reader.put_into_others():
-            yield _problem_of_structures(at, cls, other)
+        for given, leaves, cls in reader.zipped_with_fields():
+            fix = reader.taking(leaves, cls).pairing(given)
+            yield _problem(given.at, cls, "each is paired with another field", fix)
+        for at, cls, other, fix in reader.put_into_others():
+            yield _problem_of_structures(at, cls, other, fix)
 
 
 class _Leaves:
@@ -145,8 +150,12 @@ class _Leaves:
             return None
         return self._sorted(call.args[0].value)
 
-    def zipped_with_fields(self) -> Iterator[tuple[object, PytreeClass]]:
-        """Where `zip` pairs leaves with the fields of their class, or the names of these, as they are declared."""
+    def taking(self, call: Call, cls: PytreeClass) -> TakingByName:
+        """What mends the use of the leaves that a call gives."""
+        return TakingByName(call, cls, self._code, self.evaluator)
+
+    def zipped_with_fields(self) -> Iterator[tuple[Expr, Call, PytreeClass]]:
+        """What `zip` pairs with the fields of a class, or the names of these, as they are declared: its leaves."""
         bound = bound_once(self._code.body)
         for call in self._code.calls:
             if not isinstance(call.func, Name) or call.func.id != "zip" or call.has_star:
@@ -154,11 +163,11 @@ class _Leaves:
             given = [_each_of(*looked_into(value, bound)) for value in call.positional]
             for leaves, written in zip(given, call.positional, strict=True):
                 cls = self.of(leaves) if isinstance(leaves, Call) else None
-                if cls is not None and any(self._are_fields(other, cls) for other in given):
-                    yield written.at, cls
+                if isinstance(leaves, Call) and cls and any(self._are_fields(other, cls) for other in given):
+                    yield written, leaves, cls
                     break
 
-    def put_into_others(self) -> Iterator[tuple[object, PytreeClass, PytreeClass]]:
+    def put_into_others(self) -> Iterator[tuple[object, PytreeClass, PytreeClass, Proposal | None]]:
         """Where the leaves of an instance are put into the structure of another class, which has them in another order.
 
         The fields have the same names in both.
@@ -175,13 +184,17 @@ class _Leaves:
             if structure is None or leaves is None:
                 continue
             made = flattened.get((dotted(structure), 1)) or looked_up(structure, bound)
-            taken = flattened.get((dotted(leaves), 0)) or _each_of(*looked_into(leaves, bound))
+            as_they_are = flattened.get((dotted(leaves), 0)) or looked_up(leaves, bound)
+            taken = _each_of(*looked_into(as_they_are, bound))
             cls = self._taken_apart(taken, TREE_LEAVES | TREE_FLATTEN)
             other = self._taken_apart(made, TREE_STRUCTURE | TREE_FLATTEN)
             if cls is not None and other is not None and cls is not other:
                 names, others = ([leaf.name for leaf in one.leaves or ()] for one in (cls, other))
                 if names != others and sorted(names) == sorted(others):
-                    yield leaves.at, cls, other
+                    fix = (
+                        giving_by_name(call, taken, other, self._code, self.evaluator) if taken is as_they_are else None
+                    )
+                    yield leaves.at, cls, other, fix
 
     def _flattened(self) -> Iterator[tuple[tuple[str | None, int], Expr]]:
         """The variables that are bound once, to one of the two things that a call of `flatten` gives."""
@@ -260,20 +273,26 @@ def _used(call: Call, cls: PytreeClass, function: FunctionNode, reader: _Leaves)
     match user:
         case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer("0")))]) if is_pair:
             leaves, user, is_pair = user, next(around), False
+    taking = reader.taking(call, cls)
     match user:
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple() | cst.List() as target)]) if not is_pair:
-            yield from _unpacked(target, cls, function)
+            yield from _unpacked(target, cls, function, partial(taking.unpacking, at=function.place_of(leaves)))
         case cst.Assign(
             targets=[cst.AssignTarget(target=cst.Tuple(elements=[cst.Element(cst.Tuple() | cst.List() as target), _]))]
         ) if is_pair:
-            yield from _unpacked(target, cls, function)
+            yield from _unpacked(target, cls, function, partial(taking.unpacking, at=call.at, is_pair=True))
         case cst.Arg(star="*" | "" as star) if not is_pair:
             made = next(around)
             if isinstance(made, cst.Call) and made.args[0] is user:
-                yield from _put_back(made, star, cls, function, reader)
+                yield from _put_back(made, star, cls, function, reader, taking)
 
 
-def _unpacked(target: cst.Tuple | cst.List, cls: PytreeClass, function: FunctionNode) -> Iterator[Problem]:
+def _unpacked(
+    target: cst.Tuple | cst.List,
+    cls: PytreeClass,
+    function: FunctionNode,
+    taking: Callable[[Sequence[str]], Proposal | None],
+) -> Iterator[Problem]:
     leaves = [leaf.name for leaf in cls.leaves or ()]
     items = [e.value for e in target.elements if isinstance(e, cst.Element) and isinstance(e.value, cst.Name)]
     if len(target.elements) != len(leaves):
@@ -282,12 +301,15 @@ def _unpacked(target: cst.Tuple | cst.List, cls: PytreeClass, function: Function
     names = [item.value for item in items]
     if [_alike(name, declared) for name in names] == list(range(len(declared))):  # `p, i, d` of `kp`, `ki` and `kd`
         item, leaf = next((i, leaf) for i, leaf, field in zip(items, leaves, declared, strict=True) if leaf != field)
-        yield _problem(function.place_of(item), cls, f"`{item.value}` is given the leaf `{leaf}`")
+        what = f"`{item.value}` is given the leaf `{leaf}`"
+        yield _problem(function.place_of(item), cls, what, taking(declared))
         return
     for element, leaf in zip(target.elements, leaves, strict=True):
         match element:
             case cst.Element(value=cst.Name(value=name) as item) if name != leaf and name in leaves:
-                yield _problem(function.place_of(item), cls, f"`{name}` is given the leaf `{leaf}`")
+                what = f"`{name}` is given the leaf `{leaf}`"
+                fix = taking(names) if sorted(names) == sorted(leaves) else None
+                yield _problem(function.place_of(item), cls, what, fix)
                 return
 
 
@@ -301,7 +323,7 @@ def _alike(name: str, fields: Sequence[str]) -> int | None:
 
 
 def _put_back(
-    made: cst.Call, star: str, cls: PytreeClass, function: FunctionNode, reader: _Leaves
+    made: cst.Call, star: str, cls: PytreeClass, function: FunctionNode, reader: _Leaves, taking: TakingByName
 ) -> Iterator[Problem]:
     """The problem of a constructor that is given the leaves as they stand."""
     known = function.call_at(made)
@@ -311,10 +333,11 @@ def _put_back(
     elif star != "*":
         return
     if func is not None and known is not None and reader.made_class(func) is cls:
-        yield _problem(known.args[0].at, cls, "the constructor is given its leaves in another order")
+        what = "the constructor is given its leaves in another order"
+        yield _problem(known.args[0].at, cls, what, taking.constructing(known, func))
 
 
-def _problem_of_structures(at: object, cls: PytreeClass, other: PytreeClass) -> Problem:
+def _problem_of_structures(at: object, cls: PytreeClass, other: PytreeClass, fix: Proposal | None) -> Problem:
     pairs = zip(cls.leaves or (), other.leaves or (), strict=True)
     leaf, instead = next((one.name, put.name) for one, put in pairs if one.name != put.name)
     way_out = "give the fields by their names"
@@ -326,10 +349,11 @@ def _problem_of_structures(at: object, cls: PytreeClass, other: PytreeClass) -> 
         ),
         reason="leaves are put into a structure one after the other, whatever the fields are called",
         help=way_out,
+        fix=fix,
     )
 
 
-def _problem(at: object, cls: PytreeClass, what: str) -> Problem:
+def _problem(at: object, cls: PytreeClass, what: str, fix: Proposal | None) -> Problem:
     order = ", ".join(f"`{leaf.name}`" for leaf in cls.leaves or ())
     way_out = "take the fields by their names"
     return Problem(
@@ -337,4 +361,5 @@ def _problem(at: object, cls: PytreeClass, what: str) -> Problem:
         message=f"the leaves of `{cls.name}` are sorted by name ({order}): {what}; {way_out}",
         reason="the order of the leaves is that of the sorted names, not that of the fields",
         help=way_out,
+        fix=fix,
     )

@@ -185,7 +185,7 @@ def _needed(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator
 
     if not isinstance(plain(declared_value(field, cls, evaluator)), Scalar):
         return None
-    need = need_of(field, cls, module, evaluator)
+    need = need_of(field.name, cls, module, evaluator)
     return need if need is not None and need.is_for_structure else None
 
 

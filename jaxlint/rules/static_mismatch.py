@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Set
 
+import msgspec
+
 from jaxlint.finding import Confidence
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -13,6 +15,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Resolver
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.fixes.static_numbers import leaf_of_number, or_leaf
 from jaxlint.rules.analyses.instances.made_instances import Made, MadeInstances, difference
 from jaxlint.rules.analyses.under_trace.branch_updates import differing_update
 from jaxlint.rules.analyses.under_trace.carried import RUNNING, changes
@@ -117,7 +120,8 @@ class StaticMismatch(BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix: make the field a leaf, or give it one value.
+    A field that holds a number becomes a leaf, unless a compiled function needs to know it. The fix is unsafe, as it
+    changes the structure of the class. There is none for text, which cannot be a leaf here.
 
     ## When not to use it
 
@@ -146,38 +150,52 @@ class StaticMismatch(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body makes, and at what it brings together."""
-        contents = code.contents
-        makes_lists = bool(contents.of(Comprehension) or contents.of(Display)) or "append" in contents.called
-        if (
-            not makes_lists
-            and (_LAST_NAMES | RUNNING).isdisjoint(contents.called)
-            and not _calls_mapping(contents.called, code.place.module, evaluator.model.resolver)
-            and _MAPPING.isdisjoint(contents.called)
-        ):
-            return
-        instances = MadeInstances.of_code(code, evaluator)
-        places: list[object] = []
-        for call in code.calls:
-            if last_name(call.func) not in _LAST_NAMES:
-                yield from _handed_over(call, instances)
-                continue
-            name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
-            if name in _TOGETHER:
-                yield from _mapped(call, name, instances)
-            elif name in _BRANCHES:
-                chosen = list(_chosen(call, name, instances, code))
-                places += (problem.at for problem in chosen)
-                yield from chosen
-        if not _MAPPING.isdisjoint(contents.called):
-            yield from _along_axes(code, instances)
-        for change in changes(code, evaluator) if not RUNNING.isdisjoint(contents.called) else ():
-            found = change.difference if change.is_of_branches else None
-            if found is not None and found.cls is not None and not any(change.at is at for at in places):
-                yield _problem(change.at, found.cls, found.field, change.transform, _OTHER_BRANCH)
+        yield from (_problem(found, code, evaluator) for found in _brought_together(code, evaluator))
 
 
-def _mapped(call: Call, name: str, instances: MadeInstances) -> Iterator[Problem]:
-    """The problem of trees that are mapped together, down to their leaves: `is_leaf` may stop at the instances."""
+class _Mismatch(msgspec.Struct, frozen=True):
+    """Where a function is given instances with different values of a static field, and the error."""
+
+    at: object
+    cls: PytreeClass
+    field: str
+    function: str
+    error: str
+
+
+def _brought_together(code: CodeRead, evaluator: Evaluator) -> Iterator[_Mismatch]:
+    contents = code.contents
+    makes_lists = bool(contents.of(Comprehension) or contents.of(Display)) or "append" in contents.called
+    if (
+        not makes_lists
+        and (_LAST_NAMES | RUNNING).isdisjoint(contents.called)
+        and not _calls_mapping(contents.called, code.place.module, evaluator.model.resolver)
+        and _MAPPING.isdisjoint(contents.called)
+    ):
+        return
+    instances = MadeInstances.of_code(code, evaluator)
+    places: list[object] = []
+    for call in code.calls:
+        if last_name(call.func) not in _LAST_NAMES:
+            yield from _handed_over(call, instances)
+            continue
+        name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
+        if name in _TOGETHER:
+            yield from _mapped(call, name, instances)
+        elif name in _BRANCHES:
+            chosen = list(_chosen(call, name, instances, code))
+            places += (problem.at for problem in chosen)
+            yield from chosen
+    if not _MAPPING.isdisjoint(contents.called):
+        yield from _along_axes(code, instances)
+    for change in changes(code, evaluator) if not RUNNING.isdisjoint(contents.called) else ():
+        found = change.difference if change.is_of_branches else None
+        if found is not None and found.cls is not None and not any(change.at is at for at in places):
+            yield _Mismatch(change.at, found.cls, found.field, change.transform, _OTHER_BRANCH)
+
+
+def _mapped(call: Call, name: str, instances: MadeInstances) -> Iterator[_Mismatch]:
+    """The mismatch of trees that are mapped together, down to their leaves: `is_leaf` may stop at the instances."""
     if call.keyword("is_leaf") is not None:
         return
     trees = [a for a in call.args if a.keyword is None][_TOGETHER[name] :]
@@ -188,19 +206,19 @@ def _mapped(call: Call, name: str, instances: MadeInstances) -> Iterator[Problem
         if made is None:
             continue
         if argument.star == "*" and made.varying:
-            yield _problem(argument.at, made.cls, made.varying, name, "ValueError (different pytree metadata)")
+            yield _Mismatch(argument.at, made.cls, made.varying, name, "ValueError (different pytree metadata)")
             return
         for other in found if not argument.star else ():
             field = difference(made, other)
             if field is not None:
-                yield _problem(argument.at, made.cls, field, name, "ValueError (different pytree metadata)")
+                yield _Mismatch(argument.at, made.cls, field, name, "ValueError (different pytree metadata)")
                 return
         if not argument.star:
             found.append(made)
 
 
-def _along_axes(code: CodeRead, instances: MadeInstances) -> Iterator[Problem]:
-    """The problems of trees of axes whose static values are not those of the instances that are mapped over."""
+def _along_axes(code: CodeRead, instances: MadeInstances) -> Iterator[_Mismatch]:
+    """The mismatches of trees of axes whose static values are not those of the instances that are mapped over."""
     bound = bound_once(code.body)
     resolver = instances.evaluator.model.resolver
     for call in code.calls:
@@ -215,7 +233,7 @@ def _along_axes(code: CodeRead, instances: MadeInstances) -> Iterator[Problem]:
             made, other = instances.of(tree), instances.of(given)
             field = None if made is None or other is None else difference(made, other)
             if made is not None and field is not None:
-                yield _problem(tree.at, made.cls, field, name, "ValueError (`in_axes` must be a tree prefix)")
+                yield _Mismatch(tree.at, made.cls, field, name, "ValueError (`in_axes` must be a tree prefix)")
 
 
 def _calls_in_turn(unit: Unit, module: Module) -> bool:
@@ -245,8 +263,8 @@ def _maps_items(function: Function) -> bool:
     )
 
 
-def _handed_over(call: Call, instances: MadeInstances) -> Iterator[Problem]:
-    """The problem of a list of instances that is given to a function which maps them together."""
+def _handed_over(call: Call, instances: MadeInstances) -> Iterator[_Mismatch]:
+    """The mismatch of a list of instances that is given to a function which maps them together."""
     for argument in call.args:
         kind = type(argument.value)
         if argument.star or kind not in _MAY_BE_LISTS or (kind is Call and type(call.func) is not Name):
@@ -260,7 +278,7 @@ def _handed_over(call: Call, instances: MadeInstances) -> Iterator[Problem]:
             at, name = mapped
             here = symbol.module is instances.module
             error = "ValueError (different pytree metadata)"
-            yield _problem(at if here else argument.at, made.cls, made.varying, name, error)
+            yield _Mismatch(at if here else argument.at, made.cls, made.varying, name, error)
             return
 
 
@@ -290,8 +308,8 @@ def _mapped_together(
     return None
 
 
-def _chosen(call: Call, name: str, instances: MadeInstances, code: CodeRead) -> Iterator[Problem]:
-    """The problem of branches that return instances with different static values."""
+def _chosen(call: Call, name: str, instances: MadeInstances, code: CodeRead) -> Iterator[_Mismatch]:
+    """The mismatch of branches that return instances with different static values."""
     branches = list(call.positional[_BRANCHES[name]])
     places: dict[int, object] = {}
     if name.endswith("switch"):
@@ -303,11 +321,11 @@ def _chosen(call: Call, name: str, instances: MadeInstances, code: CodeRead) -> 
             field = None if one is None or other is None else difference(one, other)
             if field is not None and one is not None:
                 at = places.get(id(branches[index]), branches[index].at)
-                yield _problem(at, one.cls, field, name, _OTHER_BRANCH)
+                yield _Mismatch(at, one.cls, field, name, _OTHER_BRANCH)
                 return
     operands = call.positional[_BRANCHES[name].stop :] if call.keyword("operand") is None and not call.has_star else ()
     for branch, cls, changed in differing_update(call, branches, operands, code, instances.evaluator):
-        yield _problem(places.get(id(branch), branch.at), cls, changed, name, _OTHER_BRANCH)
+        yield _Mismatch(places.get(id(branch), branch.at), cls, changed, name, _OTHER_BRANCH)
 
 
 def _returned(branch: Expr, instances: MadeInstances) -> Made | None:
@@ -327,16 +345,18 @@ def _returned(branch: Expr, instances: MadeInstances) -> Made | None:
     return instances.made(value, instances.elsewhere(value.func, symbol), symbol.module, scope)
 
 
-def _problem(at: object, cls: PytreeClass, field: str, function: str, error: str) -> Problem:
+def _problem(found: _Mismatch, code: CodeRead, evaluator: Evaluator) -> Problem:
+    field, cls = found.field, found.cls
     declared = cls.field(field)
     assert declared is not None and declared.role is Role.STATIC
-    way_out = f"give `{field}` one value, or make it a leaf"
+    way_out = f"give `{field}` one value{or_leaf(declared, cls, evaluator)}"
     return Problem(
-        at=at,
+        at=found.at,
         message=(
-            f"`{function}` is given `{cls.name}` instances with different values of the static field `{field}`:"
-            f" {error}; {way_out}"
+            f"`{found.function}` is given `{cls.name}` instances with different values of the static field `{field}`:"
+            f" {found.error}; {way_out}"
         ),
         reason="the values of static fields are part of the structure of a tree",
         help=way_out,
+        fix=leaf_of_number(declared, cls, code.place.module, evaluator),
     )

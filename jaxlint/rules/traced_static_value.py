@@ -183,7 +183,7 @@ class TracedStaticValue(BodyRule):
                     where = f"`{function.name}`, which {caller.name} calls"
                     break
         for one in found:
-            need = need_of(one.field, one.cls, code.place.module, evaluator)
+            need = need_of(one.field.name, one.cls, code.place.module, evaluator)
             fix = make_leaf(one.field, one.cls, code.place.module, evaluator.model) if need is None else None
             yield _problem(one.value.at, one.cls, one.field, where, _compares(code), need, fix)
 

@@ -13,7 +13,7 @@ from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.methods import may_have
 from jaxlint.rules.analyses.under_trace.static_uses import (
     CHECK,
@@ -62,17 +62,17 @@ class Need(msgspec.Struct, frozen=True):
         return f"give it a Python number: it has to be static, as `{self.function}` needs its value {self.how}"
 
 
-def need_of(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Need | None:
-    """The need of a function that runs compiled and reads the field, as far as names tell; for structure, if any is."""
+def need_of(name: str, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Need | None:
+    """The need of a function that runs compiled and reads a field, as far as names tell; for structure, if any is."""
     homes = {one.path: one for one in (cls.module, module, *evaluator.model.importers(cls.module))}
-    written = re.compile(rf"\.\s*{re.escape(field.name)}\b")
+    written = re.compile(rf"\.\s*{re.escape(name)}\b")
     needs = [
-        Need(use.how, name)
+        Need(use.how, reader)
         for home in homes.values()
         if any(may_have(written, function, home) for function in home.outline.functions.values())
         for function in _compiled(home, evaluator, _called_elsewhere(home, cls, evaluator))
         if may_have(written, function, home)
-        for use, name in _uses(function, home, field, cls, evaluator)
+        for use, reader in _uses(function, home, name, cls, evaluator)
     ]
     return next((need for need in needs if need.is_for_structure), next(iter(needs), None))
 
@@ -107,15 +107,13 @@ def _is_within(function: Function, found: dict[str, None]) -> bool:
 
 
 def _uses(
-    function: Function, home: Module, field: Field, cls: PytreeClass, evaluator: Evaluator
+    function: Function, home: Module, name: str, cls: PytreeClass, evaluator: Evaluator
 ) -> Iterator[tuple[Use, str]]:
     """The uses in a function that need a number which it reads from the field, or hands to a function that has them."""
     body = evaluator.calls.body_of(FunctionSymbol(home, function)) or ()
 
     def is_read(expr: Expr) -> bool:
-        return (
-            isinstance(expr, Attribute) and expr.attr == field.name and _may_hold(expr, function, home, cls, evaluator)
-        )
+        return isinstance(expr, Attribute) and expr.attr == name and _may_hold(expr, function, home, cls, evaluator)
 
     if not any(map(is_read, all_parts(body))):
         return

@@ -1,11 +1,15 @@
-"""What is said of a static field that gets another number at each step."""
+"""What is said of a static field that gets another number at each step, or has several: it becomes a leaf."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Scalar, plain
 from jaxlint.project.modules import Module
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.needed_numbers import need_of
 from jaxlint.rules.analyses.fields.static_numbers import StaticNumber, is_meant
 from jaxlint.rules.analyses.fixes.roles import make_leaf, unmarking_help
@@ -18,7 +22,7 @@ def problems_of(number: StaticNumber, module: Module, evaluator: Evaluator) -> I
     There is no fix where a compiled function needs to know the number, and no problem where few numbers are meant then.
     """
     field, cls = number.field, number.cls
-    need = need_of(field, cls, module, evaluator)
+    need = need_of(field.name, cls, module, evaluator)
     if need is not None and is_meant(number, need):
         return
     consequence = "every new value recompiles"
@@ -38,3 +42,24 @@ def problems_of(number: StaticNumber, module: Module, evaluator: Evaluator) -> I
         subject=f"{cls.module.path}::{field.owner.declaration.qualname}.{field.name}",
         fix=make_leaf(field, cls, module, evaluator.model) if need is None else None,
     )
+
+
+def or_leaf(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str:
+    """What else may be done about a static field, in words: text cannot be a leaf of what jax takes apart."""
+    return "" if _kind(field, cls, evaluator) in ("str", "bytes") else ", or make it a leaf"
+
+
+@proposing
+def leaf_of_number(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:
+    """The fix that makes a leaf of a static field with a number, where no compiled function needs to know that."""
+    if _kind(field, cls, evaluator) not in ("int", "float", "bool"):
+        return None
+    if need_of(field.name, cls, module, evaluator) is not None:
+        return None
+    return make_leaf(field, cls, module, evaluator.model)
+
+
+def _kind(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str:
+    """The name of the simple type that a field is said to hold; empty if that is none."""
+    value = plain(evaluator.promises.field(field, cls))
+    return value.kind if isinstance(value, Scalar) else ""
