@@ -246,6 +246,46 @@ class TakeAlso(msgspec.Struct, frozen=True):
     owners: tuple[str, ...] = ()
 
 
+class AddParameter(msgspec.Struct, frozen=True):
+    """The function or lambda `at` gets another parameter, without a default."""
+
+    at: object
+    name: str
+
+
+class PassAttribute(msgspec.Struct, frozen=True):
+    """If the name `at` is that of what is called, it is given the `attribute` of its receiver, too.
+
+    That is by a keyword, or in front of all others. A variable that is called holds the compiled `method` of something,
+    and is given the attribute of that. There is no fix where the method is handed on to anything but what compiles it
+    and what has one of the `names`, which are looked at, too.
+    """
+
+    at: object
+    keyword: str
+    attribute: str
+    method: str = ""
+    names: tuple[str, ...] = ()
+
+
+class CallLogical(msgspec.Struct, frozen=True):
+    """The `operator`, `and`, `or` or `not`, around the expression `at` becomes a call of a function."""
+
+    at: object
+    operator: str
+    function: str
+
+
+class ChooseByCall(msgspec.Struct, frozen=True):
+    """What `if` chooses by the expression `at`, two values that are returned or assigned, a function chooses.
+
+    It is given the test and two functions without parameters.
+    """
+
+    at: object
+    function: str
+
+
 class Remove(msgspec.Struct, frozen=True):
     """What stands `at` goes: a decorator, a statement that is an expression, an argument, or the item of a display."""
 
@@ -377,6 +417,10 @@ Change: TypeAlias = (
     | TakeResult
     | ReturnAlso
     | TakeAlso
+    | AddParameter
+    | PassAttribute
+    | CallLogical
+    | ChooseByCall
     | Remove
     | EditField
     | MoveItem

@@ -11,7 +11,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-from jaxlint.cst.changes import CallFactory, Change, EditText, Proposal, TakeAlso, TakeResult, UpdateField
+from jaxlint.cst.changes import (
+    CallFactory,
+    Change,
+    EditText,
+    PassAttribute,
+    Proposal,
+    TakeAlso,
+    TakeResult,
+    UpdateField,
+)
 from jaxlint.cst.edits import applied, edits_between, new_lines
 from jaxlint.cst.imports import import_edit
 from jaxlint.cst.parsed import ParsedRows
@@ -28,6 +37,9 @@ StoredEdits: TypeAlias = ByText["tuple[Edit, ...] | None"]
 #: How many letters are rewritten for the fixes of one function, for some print the whole of it: some six seconds in
 #: all. Of such fixes in a function of 2,000 rows the first 16 are made; `--fix` makes the others in later rounds.
 _MOST_LETTERS = 1_000_000
+
+#: Changes of names in a text, which may stand in a comment.
+_IF_NAMED = (TakeResult, TakeAlso, CallFactory, PassAttribute)
 
 #: How many lines a help shows.
 _MOST_LINES = 3
@@ -53,7 +65,7 @@ class Writer:
                 edits += change.edits
                 continue
             rows = self._rows_of(change)
-            if rows is None and isinstance(change, (TakeResult, TakeAlso, CallFactory)):
+            if rows is None and isinstance(change, _IF_NAMED):
                 continue  # in a comment
             if rows is None:
                 return None
@@ -95,9 +107,11 @@ class Writer:
         # these know more kinds of changes
         import jaxlint.cst.blocks
         import jaxlint.cst.calling
+        import jaxlint.cst.choosing
         import jaxlint.cst.converting
         import jaxlint.cst.declaring
         import jaxlint.cst.factories
+        import jaxlint.cst.passing
         import jaxlint.cst.returning  # noqa: F401
         from jaxlint.cst.rewriting import CannotChange, new_texts, rewriters
 

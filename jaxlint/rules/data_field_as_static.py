@@ -32,6 +32,7 @@ from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.rules.analyses.fixes.roles import make_static, marking_help
+from jaxlint.rules.analyses.fixes.traced_choices import choosing_by_jax
 from jaxlint.rules.analyses.instances.callees import Callee, called_by, callee_of, declared
 from jaxlint.rules.analyses.instances.given_literals import is_updated
 from jaxlint.rules.analyses.instances.methods import is_overridden
@@ -133,7 +134,9 @@ class DataFieldAsStatic(BodyRule):
     ## Fix safety
 
     The field is marked static in the words of its framework, if it is declared in the same file. The fix is unsafe:
-    each new value compiles anew. There is none for arrays, and none for a field that an update gives another value.
+    each new value compiles anew. For arrays, and for a field that an update gives another value, `jax.lax.cond` chooses
+    what is returned or assigned, and `jnp.logical_and` and the like take the place of operators. That is unsafe, too:
+    both branches are traced, and have to give the same structure and types.
 
     ## When not to use it
 
@@ -186,7 +189,8 @@ class DataFieldAsStatic(BodyRule):
                 continue
             changes = is_mapped or _changes(leaf, evaluator)
             problem = _problem(at, use, leaf, function, applied[0].transform.name, through, changes=changes)
-            yield problem if changes else replace(problem, fix=_fix(leaf, code, evaluator))
+            instead = choosing_by_jax(use, code, evaluator) if at is use.at else None
+            yield replace(problem, fix=instead if changes else _fix(leaf, code, evaluator) or instead)
 
 
 def _closures(body: Body) -> Iterator[FunctionDefinition]:

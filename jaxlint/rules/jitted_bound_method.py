@@ -27,6 +27,7 @@ from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initi
 from jaxlint.rules.analyses.changes.stored_closures import keeping, stored_closures
 from jaxlint.rules.analyses.fields.hashing import unhashable
 from jaxlint.rules.analyses.fixes.hashable_functions import hashable_function
+from jaxlint.rules.analyses.fixes.passed_attributes import passing_attribute, passing_part
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by, run_with_bases
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
@@ -113,7 +114,9 @@ class JittedBoundMethod(NodeRule):
     ## Fix safety
 
     `jax.jit(module)` becomes `eqx.filter_jit(module)`, and an instance that is given to a loop becomes a lambda that
-    calls it. Both are safe: the call could only raise. There is none for attributes that change.
+    calls it. Both are safe: the call could only raise. An attribute that changes becomes an argument of the compiled
+    function, and all that call it pass it, where these stand in one module, and the function computes with it. That is
+    unsafe: it is traced then.
 
     ## When not to use it
 
@@ -155,7 +158,7 @@ class JittedBoundMethod(NodeRule):
             if isinstance(event, AssignAttribute):
                 outside = set_outside(event, function.code, evaluator)
                 if outside is not None:
-                    yield _problem_of_setting(event, outside)
+                    yield _problem_of_setting(event, outside, evaluator)
             if not isinstance(event, Transformed) or event.applied.is_decorator or event.receiver is None:
                 continue
             receiver = plain(event.receiver)
@@ -213,7 +216,10 @@ def _stale(
     if part is not None and owner is not None:
         found = None if forgets(owner) else changed_part(part, method, cls, owner, evaluator)
         if found is not None:
-            yield _problem_of_part(event, method, cls, *found)
+            call = next((one for one in node.code.calls if one.at is event.at), None)
+            module = event.place.module
+            fix = None if call is None else passing_part(call, part, cls, owner, module, evaluator)
+            yield replace(_problem_of_part(event, method, cls, *found), fix=fix)
         if found is not None or part.is_named:
             return
     if stored is not None and any(one.attr == stored.attr for one in parameters_stored(node.code)):
@@ -224,16 +230,17 @@ def _stale(
             compiled = method if overriding is None else overriding[1]
             stale = _stale_attribute(compiled, one, stored.attr, evaluator)
             if stale is not None:
-                yield _graded(
-                    _problem(event.at, compiled.name, one, *stale), compiled, one, stored.attr, stale, evaluator
-                )
+                problem = _problem(event.at, compiled.name, one, *stale)
+                fix = passing_attribute(stale[0], compiled, one, event.place.module, evaluator, stored.attr)
+                yield _graded(replace(problem, fix=fix), compiled, one, stored.attr, stale, evaluator)
                 return
         return
     if cls.frozen is True or forgets(cls):
         return
     for change in _changes(event, reads(run_by(method, cls).values(), cls), cls, node):
         if _is_called_around(event, change, node) and not is_constant(change.attr, cls, evaluator, event.place.module):
-            yield _problem(event.at, method.name, cls, change.attr, change.method)
+            problem = _problem(event.at, method.name, cls, change.attr, change.method)
+            yield replace(problem, fix=passing_attribute(change.attr, method, cls, event.place.module, evaluator))
             return
 
 
@@ -245,7 +252,9 @@ def _stale_closures(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
             function, holder = closure.function, closure.holder
             stale = _stale_attribute(function, cls, holder, evaluator)
             if stale is not None and not sets_option(*stale):
-                yield _graded(_problem(closure.at, function.name, cls, *stale), function, cls, holder, stale, evaluator)
+                problem = _problem(closure.at, function.name, cls, *stale)
+                fix = passing_attribute(stale[0], function, cls, code.place.module, evaluator, holder)
+                yield _graded(replace(problem, fix=fix), function, cls, holder, stale, evaluator)
                 break
 
 
@@ -426,9 +435,9 @@ def _problem(at: object, compiled: str, cls: PytreeClass, attr: str, changing: F
     )
 
 
-def _problem_of_setting(event: AssignAttribute, outside: SetOutside) -> Problem:
+def _problem_of_setting(event: AssignAttribute, outside: SetOutside, evaluator: Evaluator) -> Problem:
     """The problem of an attribute that is set between two calls of what the constructor has compiled."""
-    way_out = f"pass `{event.attr}` as an argument"
+    way_out, cls, module = f"pass `{event.attr}` as an argument", event.receiver.cls, event.place.module
     return Problem(
         at=event.at,
         message=(
@@ -437,6 +446,7 @@ def _problem_of_setting(event: AssignAttribute, outside: SetOutside) -> Problem:
         ),
         reason="the instance is no argument of the compiled function, and its attributes are constants in it",
         help=way_out,
+        fix=passing_attribute(event.attr, outside.compiled, cls, module, evaluator, outside.holder),
     )
 
 

@@ -85,7 +85,8 @@ class StaticSelf(ClassRule, EventRule):
 
     `self` is taken from the static arguments where the class is a pytree. The fix is safe where the call could only
     raise, and unsafe where it compiled for each instance. A dataclass that is no pytree, and has no hash, is declared
-    with `frozen=True`; that is unsafe.
+    with `frozen=True`; that is unsafe. An attribute that changes becomes an argument of the method, and callers pass it,
+    where they stand in the same module and the method itself computes with it. That is unsafe: it is traced then.
 
     ## When not to use it
 
@@ -146,6 +147,7 @@ def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Probl
     from jaxlint.rules.analyses.changes.constant_attributes import is_constant
     from jaxlint.rules.analyses.changes.set_between import called_around
     from jaxlint.rules.analyses.changes.stale import FORGETTING, forgets, is_read_harmlessly, reads
+    from jaxlint.rules.analyses.fixes.passed_attributes import passing_attribute
 
     cls, attr, place = event.receiver.cls, event.attr, event.place
     function, path = place.function, event.receiver_text
@@ -175,6 +177,7 @@ def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Probl
         ),
         reason="an instance without `__eq__` is hashed by identity, which stays the same when an attribute changes",
         help=f"pass `{attr}` as an argument, or register `{cls.name}` as a pytree and drop the static argument",
+        fix=passing_attribute(attr, own[called], cls, place.module, evaluator),
     )
 
 
@@ -228,6 +231,7 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
     from jaxlint.rules.analyses.changes.set_each_time import set_each_time
     from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given_again, reads
     from jaxlint.rules.analyses.fields.hashing import array_field
+    from jaxlint.rules.analyses.fixes.passed_attributes import passing_attribute
     from jaxlint.rules.analyses.instances.made_once import is_made_once
 
     inside = run_by(method, cls)
@@ -250,6 +254,7 @@ def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator
             reason="an instance without `__eq__` is hashed by identity, which stays the same when an attribute changes",
             help=f"pass `{attr}` as an argument, or register `{cls.name}` as a pytree and drop the static argument",
             confidence=Confidence.MEDIUM,
+            fix=passing_attribute(attr, method, cls, cls.module, evaluator),
         )
         if not is_given_again(attr, writer, cls):
             yield problem

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol
+from jaxlint.symbols.outline import Class
+from jaxlint.syntax.expressions import Span
 from tests.project.marked import STATE, STEP, check
 
 
@@ -315,3 +321,14 @@ def test_nested_classes(tmp_path: Path) -> None:
 
 
 # -- where imports start ---------------------------------------------------------------------
+
+
+def test_what_two_names_stand_for_is_equal_and_not_unequal() -> None:
+    """Though each is another object: what msgspec has in place of `!=` would ask for the same one."""
+
+    nowhere = Span(1, 0, 1, 0)
+    declared = Class("State", "State", "", (), (), (), (), {}, nowhere, nowhere)
+    one, other = (ClassSymbol(cast(Module, SimpleNamespace(path="main.py")), declared) for _ in range(2))
+    assert one is not other
+    assert one == other
+    assert not one != other  # noqa: SIM202

@@ -52,7 +52,7 @@ def taking(change: Change, name: str, place: Place, imports: tuple[NeededImport,
         name not in _parameters(function)
         or function.is_generator
         or function.is_async
-        or _is_hidden(function, place.module)
+        or is_hidden(function, place.module)
     ):
         return None
     changes = (change, *_taken(function, name, place.module))
@@ -144,7 +144,7 @@ def _may_return(function: Function, module: Module, evaluator: Evaluator) -> boo
         return False
     if evaluator.calls.transformed.is_wrapped(function, module) or evaluator.calls.transformed.of(function, module):
         return False
-    if _is_hidden(function, module):
+    if is_hidden(function, module):
         return False
     return not is_known_elsewhere(function.name, module, evaluator)
 
@@ -160,7 +160,7 @@ def _is_ambiguous(name: str, module: Module) -> bool:
     return len([one for one in module.outline.functions.values() if one.name == name]) > 1
 
 
-def _is_hidden(function: Function, module: Module) -> bool:
+def is_hidden(function: Function, module: Module) -> bool:
     """Whether calls do not tell that they mean a function: others have its name, or a string names the method."""
     quoted = rf"""(["']){re.escape(function.name)}\1"""
     is_named = function.owner is not None and re.search(quoted, module.source.text) is not None

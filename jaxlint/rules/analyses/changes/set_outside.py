@@ -23,10 +23,11 @@ from jaxlint.syntax.statements import Assign, Augment, Body, For, Statement, Whi
 
 
 class SetOutside(msgspec.Struct, frozen=True):
-    """What is called again after an attribute was set, and the method that it has compiled."""
+    """What is called again after an attribute was set, the method that it has compiled, and what holds that."""
 
     called: str
     compiled: Function
+    holder: str
 
 
 def set_outside(event: AssignAttribute, code: CodeRead, evaluator: Evaluator) -> SetOutside | None:
@@ -46,7 +47,7 @@ def set_outside(event: AssignAttribute, code: CodeRead, evaluator: Evaluator) ->
     called = called_around(event.at, path, by_name, code.body)
     if called is None or not _changes_value(event, code.body) or _is_passed(path, event.attr, code.body):
         return None
-    return SetOutside(called, holders[by_name[called]])
+    return SetOutside(called, holders[by_name[called]], by_name[called])
 
 
 def _compiled_by_constructor(cls: PytreeClass, evaluator: Evaluator) -> Mapping[str, Function]:
