@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.cst.changes import HoistMarker, NeededImport, Proposal, Rewrite
+from jaxlint.cst.changes import DropMarker, HoistMarker, NeededImport, Proposal, Rewrite
 from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
@@ -20,7 +20,7 @@ from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.rules.foreign_static_marker import leaf_consequence
 from jaxlint.symbols.outline import Import
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Expr, Name, Subscript, dotted
+from jaxlint.syntax.expressions import Expr, Name, Subscript, dotted, last_name
 from jaxlint.syntax.statements import parts
 
 _MARKER = frozenset({STATIC})
@@ -171,7 +171,7 @@ def _marking(annotation: Placed, marker: Expr, cls: PytreeClass, evaluator: Eval
     name = marker.value if isinstance(marker, Subscript) else marker
     is_itself = evaluator.model.resolver.library_name(name, annotation.module, annotation.scope) == STATIC
     is_here = is_itself and any(part.at == marker.at for part in parts(annotation.expr))
-    hoisted = _hoisting(annotation.expr, marker) if is_here else None
+    hoisted = _without_final(annotation.expr, marker) or _hoisting(annotation.expr, marker) if is_here else None
     is_text = not {"'", '"'}.isdisjoint(annotation.module.source.segment(*place_of(annotation.expr.at)))
     written = spelled(STATIC, cls.module, evaluator.model.resolver)
     if written is None or (hoisted is not None and not is_text):
@@ -179,6 +179,17 @@ def _marking(annotation: Placed, marker: Expr, cls: PytreeClass, evaluator: Eval
     change = Rewrite(annotation.expr.at, f"{written[0]}[{{0}}]", (annotation.expr.at,))
     around = Proposal("Put the marker around the annotation", Applicability.UNSAFE, (change,), written[1])
     return around if hoisted is None else hoisted.or_else(around)
+
+
+@proposing
+def _without_final(annotation: Expr, marker: Expr) -> Proposal | None:
+    """The fix of `Final[Static[int]]`: `Final` may stand in no brackets, and a frozen instance does without it."""
+    if not isinstance(annotation, Subscript) or last_name(annotation.value) != "Final":
+        return None
+    if place_of(annotation.index.at) != place_of(marker.at):
+        return None
+    change = DropMarker(annotation.value.at)
+    return Proposal("Put the marker around the annotation", Applicability.UNSAFE, (change,))
 
 
 @proposing

@@ -85,8 +85,8 @@ class StaticSelf(ClassRule, EventRule):
 
     `self` is taken from the static arguments where the class is a pytree. The fix is safe where the call could only
     raise, and unsafe where it compiled for each instance. A dataclass that is no pytree, and has no hash, is declared
-    with `frozen=True`; that is unsafe. An attribute that changes becomes an argument of the method, and callers pass it,
-    where they stand in the same module and the method itself computes with it. That is unsafe: it is traced then.
+    with `frozen=True`; that is unsafe. An attribute that changes becomes an argument of the method, and callers pass
+    it, where they stand in the same module and the method itself computes with it. That is unsafe: it is traced then.
 
     ## When not to use it
 

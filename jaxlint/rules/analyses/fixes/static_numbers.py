@@ -15,6 +15,8 @@ from jaxlint.rules.analyses.fields.static_numbers import StaticNumber, is_meant
 from jaxlint.rules.analyses.fixes.roles import make_leaf, unmarking_help
 from jaxlint.rules.base import Problem
 
+_NUMBERS = frozenset({"int", "float", "bool"})
+
 
 def problems_of(number: StaticNumber, module: Module, evaluator: Evaluator) -> Iterator[Problem]:
     """The problem that a static number is, with the fix that makes a leaf of it where a module declares the class.
@@ -45,14 +47,14 @@ def problems_of(number: StaticNumber, module: Module, evaluator: Evaluator) -> I
 
 
 def or_leaf(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str:
-    """What else may be done about a static field, in words: text cannot be a leaf of what jax takes apart."""
-    return "" if _kind(field, cls, evaluator) in ("str", "bytes") else ", or make it a leaf"
+    """What else may be done about a static field, in words: text, or a member of an enum, cannot be a leaf."""
+    return ", or make it a leaf" if _kind(field, cls, evaluator) in _NUMBERS else ""
 
 
 @proposing
 def leaf_of_number(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:
     """The fix that makes a leaf of a static field with a number, where no compiled function needs to know that."""
-    if _kind(field, cls, evaluator) not in ("int", "float", "bool"):
+    if _kind(field, cls, evaluator) not in _NUMBERS:
         return None
     if need_of(field.name, cls, module, evaluator) is not None:
         return None
