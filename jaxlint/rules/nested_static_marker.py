@@ -186,7 +186,8 @@ def _without_final(annotation: Expr, marker: Expr) -> Proposal | None:
     """The fix of `Final[Static[int]]`: `Final` may stand in no brackets, and a frozen instance does without it."""
     if not isinstance(annotation, Subscript) or last_name(annotation.value) != "Final":
         return None
-    if place_of(annotation.index.at) != place_of(marker.at):
+    inner = annotation.index.value if isinstance(annotation.index, Subscript) else annotation.index
+    if place_of(marker.at) not in (place_of(annotation.index.at), place_of(inner.at)):
         return None
     change = DropMarker(annotation.value.at)
     return Proposal("Put the marker around the annotation", Applicability.UNSAFE, (change,))
