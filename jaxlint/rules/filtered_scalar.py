@@ -104,8 +104,8 @@ class FilteredScalar(BodyRule):
 
     The field of an equinox module gets a converter that makes an array of what it is given, and is annotated so. What
     `eqx.tree_at` puts into it is not converted, but is an array where it is computed from that. A number that is passed
-    itself becomes an array there. The fix is unsafe: code that decides by the number while it is traced fails. The
-    fields of nnx objects are left to you.
+    itself becomes an array there, and so does the number that the constructor of an nnx object sets. The fix is unsafe:
+    code that decides by the number while it is traced fails.
 
     ## When not to use it
 
@@ -355,7 +355,9 @@ def _scalar(
     """The problem of a leaf that certainly is a Python number."""
     field = cls.field(name)
     if field is not None and field.role is Role.LEAF and not field.is_converted and _is_number(field, cls, evaluator):
-        yield _problem(at, cls, name, "eqx.filter_jit", how, converting(field, module, evaluator))
+        yield _problem(
+            at, cls, name, "eqx.filter_jit", how, converting(field, cls.framework.field_function, module, evaluator)
+        )
 
 
 def _is_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:

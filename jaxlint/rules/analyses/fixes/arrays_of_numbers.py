@@ -26,21 +26,21 @@ def passing_array(event: Cross, evaluator: Evaluator) -> Proposal | None:
 
 
 @proposing
-def converting(field: Field, module: Module, evaluator: Evaluator) -> Proposal | None:
-    """The fix: the field makes arrays of the numbers that it is given."""
+def converting(field: Field, function: str, module: Module, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the field, which a field function declares, makes arrays of the numbers that it is given."""
     resolver, call = evaluator.model.resolver, field.call
     if field.owner.module is not module or field.annotation is None or (call is None and field.opaque):
         return None
     if call is not None and call.positional:
         return None
-    written = [spelled(name, module, resolver) for name in ("equinox.field", "jax.numpy.asarray", "jax.Array")]
-    function, converter, array = written
-    if function is None or converter is None or array is None:
+    written = [spelled(name, module, resolver) for name in (function, "jax.numpy.asarray", "jax.Array")]
+    declared, converter, array = written
+    if declared is None or converter is None or array is None:
         return None
-    is_same = call is not None and call.function == "equinox.field"
-    name = "" if is_same else function[0]
+    is_same = call is not None and call.function == function
+    name = "" if is_same else declared[0]
     made = EditField(field.at, is_call=call is not None, function=name, given=(("converter", converter[0]),))
-    imports = tuple(dict.fromkeys((*(() if is_same else function[1]), *converter[1], *array[1])))
+    imports = tuple(dict.fromkeys((*(() if is_same else declared[1]), *converter[1], *array[1])))
     changes = (Rewrite(field.annotation.expr.at, array[0]), made)
     return Proposal(f"Make `{field.name}` an array", Applicability.UNSAFE, changes, imports)
 
