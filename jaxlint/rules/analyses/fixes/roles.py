@@ -9,6 +9,7 @@ from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.known.values import Array, Instance, Scalar, Value, plain
+from jaxlint.libraries.packages import usual_name
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Framework, Unflatten
@@ -79,7 +80,16 @@ def unmarking_help(field: Field, cls: PytreeClass) -> str:
         return f"move `{name}` from `meta_fields` to `data_fields`"
     if cls.framework.static_by_annotation:
         return f"annotate `{name}` with `jax.Array` alone where it is declared, and keep its default"
+    if leaf_function := _leaf_function(cls.framework):
+        return f"declare `{name}` with {usual_name(leaf_function)}(), and keep its default"
     return f"drop {cls.framework.static_spelling} where `{name}` is declared, and keep its default"
+
+
+def _leaf_function(framework: Framework) -> str:
+    """The function that declares a leaf where a field without a marker is none; empty if it is one."""
+    key, is_static = framework.static_metadata or ("", None)
+    functions = framework.field_functions.items()
+    return next((name for name, spec in functions if is_static is False and spec.fixed.get(key) is True), "")
 
 
 def _is_computed(given: Placed | None) -> bool:

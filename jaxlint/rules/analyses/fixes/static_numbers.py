@@ -34,12 +34,13 @@ def problems_of(number: StaticNumber, module: Module, evaluator: Evaluator) -> I
         reason = "the value of a static field is part of the structure of the pytree, which such a loop must keep"
     # a jit that filters takes nothing but arrays for data
     with_arrays = " and give it arrays" if cls.framework.filters else ""
-    way_out = f"make it a data field{with_arrays}" + (f", {need.way_out}" if need is not None else "")
+    rewriting = f", {need.way_out}" if need is not None else ""
+    way_out = f"make it a data field{with_arrays}{rewriting}"
     yield Problem(
         at=number.at,
         message=f"field `{field.name}` of `{cls.name}` {number.what}: {consequence}; {way_out}",
         reason=reason,
-        help=f"{unmarking_help(field, cls)}{with_arrays}: then the function is compiled once",
+        help=f"{unmarking_help(field, cls)}{with_arrays}{rewriting}: then the function is compiled once",
         confidence=number.confidence,
         subject=f"{cls.module.path}::{field.owner.declaration.qualname}.{field.name}",
         fix=make_leaf(field, cls, module, evaluator.model) if need is None else None,
