@@ -340,7 +340,10 @@ def test_a_program_on_the_command_line(folder: Path) -> None:
 def test_a_program_on_standard_input(folder: Path) -> None:
     """Its text cannot be read twice: what is done to instances of other modules' classes is checked."""
     (folder / "declared.py").write_text(PROGRAM)
-    text = "from declared import S\ndef f(s: S) -> S:\n    s.n = 1\n    return s.replace(nope=1)\nz: int = 'a'\n"
+    text = (
+        "from declared import S\ndef f(s: S) -> S:\n    s.n = 1\n    s.replace(n=2)\n    return s.replace(nope=1)\n"
+        "z: int = 'a'\n"
+    )
     command = [sys.executable, "-m", "mypy", "/dev/stdin"]
     done = subprocess.run(
         command, cwd=folder, env=environment(), input=text, capture_output=True, text=True, timeout=PATIENCE
