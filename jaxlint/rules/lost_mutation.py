@@ -391,7 +391,7 @@ def _while_tracing(
         return  # something that is the same whenever it is set
     if any(word in attr for word in _ABOUT_TRACING) or is_cache(mutation.slot, code.body):
         return
-    begins = not mutation.purpose.updates or (function is method and begins_anew(f"{root}.{attr}", code.body))
+    begins = not mutation.purpose.updates or (function is method and begins_anew(attr, function, code.body, cls))
     if method is not None and on_self and begins and is_own_alone(attr, method, cls, evaluator):
         return  # a variable of this method and of those that it calls
     if method is not None and on_self and not mutation.purpose.updates and _is_assigned_behind(attr, function, method):

@@ -335,8 +335,15 @@ def _gives_back(value: Expr | None, attr: str, inside: Mapping[str, Function]) -
     return returned is not None and dotted(returned) == f"{function.self_name}.{attr}"
 
 
-def begins_anew(path: str, body: Body) -> bool:
-    """Whether a body gives an attribute a value of its own before it does anything else with it."""
+def begins_anew(attr: str, method: Function, body: Body, cls: PytreeClass) -> bool:
+    """Whether a method gives an attribute a value of its own before it does anything else with it, by itself alone.
+
+    What it runs may be run by another method, too, which goes on with the value.
+    """
+    path = f"{method.self_name}.{attr}"
+    helpers = (one for one in run_by(method, cls).values() if one is not method)
+    if any(attr in one.self_reads or any(a.attr == attr for a in one.self_assignments) for one in helpers):
+        return False
     for statement in body:
         targets = [dotted(target) for target in targets_of(statement)]
         if blocks(statement) or path in targets or any(dotted(part) == path for part in own_parts(statement)):
