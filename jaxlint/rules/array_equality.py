@@ -16,15 +16,22 @@ from jaxlint.infer.choosing.given import is_pytree
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import NONE, Array, Container, Instance, UnknownValue, options, plain
+from jaxlint.infer.known.values import NONE, Container, Instance, UnknownValue, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.fields.compared import (
+    COMPARE_LEAVES,
+    compared_fields,
+    compares_as_tuples,
+    last_compared,
+    may_hold_several,
+    unequal_message,
+)
 from jaxlint.rules.analyses.fields.hashing import unhashable_instance
 from jaxlint.rules.analyses.instances.built_alike import same_in_both, single_in_one
-from jaxlint.rules.analyses.instances.given_literals import is_given_no_array
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances, may_be_instance
 from jaxlint.rules.analyses.instances.same_objects import given_in, may_give_back, may_share, unchanged_fields
 from jaxlint.rules.base import BodyRule, Problem
@@ -65,7 +72,6 @@ _HASHED = LOOKUPS | {"hash"}
 _KINDS = frozenset({Compare, Call, Comprehension, DictDisplay, Display, Subscript})
 #: Two things that have names, of which a row asks whether they are equal, or whether one is in the other.
 _COMPARING = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?: ==| !=| not in| in) ([A-Za-z_]\w*)(?![\w(])")
-_COMPARE_LEAVES = "compare its leaves with `chex.assert_trees_all_equal` or `jnp.array_equal`"
 
 
 class ArrayEquality(BodyRule):
@@ -327,22 +333,8 @@ def _unequal(
         at=at.at,
         message=unequal_message(how, instance.cls.name, field.name, "" if holds is False else EQ_GIVES_LAST.before),
         reason="an array of more than one element has no truth value",
-        help=_COMPARE_LEAVES,
+        help=COMPARE_LEAVES,
     )
-
-
-def unequal_message(how: str, cls: str, field: str, when: str = "") -> str:
-    """What comparing (`how`: an operator or a method, in backticks) does to a class with a field that is an array."""
-    return (
-        f"{how} compares {with_article(cls)} field by field, and `{field}` holds an array: ValueError"
-        f"{f' {when}' if when else ''} (the truth value of an array is ambiguous); {_COMPARE_LEAVES}"
-    )
-
-
-def last_compared(cls: PytreeClass) -> Field | None:
-    """The last field that `==` compares."""
-    compared = [f for f in cls.fields if f.call is None or "compare" not in f.call.keywords]
-    return compared[-1] if compared else None
 
 
 def _compares_fields(cls: PytreeClass) -> bool:
@@ -351,28 +343,10 @@ def _compares_fields(cls: PytreeClass) -> bool:
     return cls.eq is True or cls.framework.is_tuple
 
 
-def compares_as_tuples(cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether `==` compares tuples of the fields, which takes one object in both for equal: up to Python 3.12."""
-    return cls.framework.is_tuple or not evaluator.model.target.holds(EQ_GIVES_LAST)
-
-
 def _array_field(cls: PytreeClass, evaluator: Evaluator, unchanged: Set[str]) -> Field | None:
     """A field that is compared, is not `unchanged`, and certainly holds an array."""
-    others = (f for f in cls.fields if f.name not in unchanged)
-    compared = (f for f in others if f.call is None or "compare" not in f.call.keywords)
+    compared = (f for f in compared_fields(cls) if f.name not in unchanged)
     return next((field for field in compared if may_hold_several(field, cls, evaluator)), None)
-
-
-def may_hold_several(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a field certainly holds an array, which may have several elements."""
-    if field.annotation is None:
-        return False
-    kinds = options(plain(evaluator.promises.field(field, cls)))
-    if set(kinds) == {NONE} or not all(isinstance(k, Array) and k.single is not True for k in kinds if k != NONE):
-        return False
-    if is_given_no_array(field, cls, evaluator):  # whatever the annotation says
-        return False
-    return field.default is None or NONE not in (*kinds, plain(evaluator.static(field.default)))
 
 
 def _hashed(part: Expr, instances: LocalInstances, evaluator: Evaluator) -> Problem | None:

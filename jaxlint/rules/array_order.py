@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import Array, plain
-from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.fields.compared import compared_fields, may_hold_several
 from jaxlint.rules.base import ClassRule, Problem
 
 
@@ -85,11 +85,8 @@ class ArrayOrder(ClassRule):
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the first field that is compared."""
         ordered = [one for one in cls.made_by if one.option("order", False) is True and not one.guarded]
-        first = next((field for field in cls.fields if _is_compared(field)), None)
-        if not ordered or not cls.fields_known or first is None or (first.call is None and first.annotation is None):
-            return
-        value = plain(evaluator.promises.field(first, cls))
-        if isinstance(value, Array) and not value.single:
+        first = next(iter(compared_fields(cls)), None)
+        if ordered and cls.fields_known and first is not None and may_hold_several(first, cls, evaluator):
             yield Problem(
                 at=ordered[0].at,
                 message=(
@@ -99,7 +96,3 @@ class ArrayOrder(ClassRule):
                 reason="instances are compared like tuples of their fields, and an array has no truth value",
                 help="leave `order` out, and compare by a number: `max(..., key=...)`",
             )
-
-
-def _is_compared(field: Field) -> bool:
-    return field.call is None or "compare" not in field.call.keywords

@@ -8,10 +8,10 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.framework import Role, Subclasses
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
+from jaxlint.rules.analyses.fields.meant_static import data_confidence, leaf_consequence
 from jaxlint.rules.analyses.fixes.roles import make_static
 from jaxlint.rules.analyses.under_trace.traced import is_array_field
 from jaxlint.rules.base import ClassRule, Problem
-from jaxlint.rules.foreign_static_marker import data_confidence, leaf_consequence
 from jaxlint.symbols.outline import ClassAssignment
 from jaxlint.syntax.expressions import Lambda
 

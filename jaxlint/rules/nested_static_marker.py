@@ -16,8 +16,8 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
 from jaxlint.pytrees.frameworks.jax_dataclasses import STATIC
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.rules.analyses.fields.meant_static import leaf_consequence
 from jaxlint.rules.base import ClassRule, EventRule, Problem
-from jaxlint.rules.foreign_static_marker import leaf_consequence
 from jaxlint.symbols.outline import Import
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Expr, Name, Subscript, dotted, last_name

@@ -125,7 +125,7 @@ class TypesOnly:
         holder = self._holder(ctx.type, "compare", unchanged=unchanged) if left[1] in unchanged else left
         if holder is None:
             return
-        from jaxlint.rules.array_equality import last_compared
+        from jaxlint.rules.analyses.fields.compared import last_compared
 
         cls, array = holder
         last = last_compared(cls)
@@ -163,9 +163,9 @@ class TypesOnly:
 
     def _unchanged(self, ctx: MethodContext, cls: PytreeClass) -> Set[str]:
         """The fields that are equal without a look at what they hold (as `jaxlint check` asks)."""
+        from jaxlint.rules.analyses.fields.compared import compares_as_tuples
         from jaxlint.rules.analyses.instances.built_alike import same_in_both
         from jaxlint.rules.analyses.instances.same_objects import unchanged_fields
-        from jaxlint.rules.array_equality import compares_as_tuples
 
         operands = ctx.context.operands if isinstance(ctx.context, ComparisonExpr) else []
         as_tuples = compares_as_tuples(cls, self.front.evaluator)
@@ -206,7 +206,7 @@ class TypesOnly:
         """Report a comparison of the fields of two instances of `cls`."""
         compares = cls.eq is True or cls.framework.is_tuple
         if compares and cls.framework.compares_fields and cls.method("__eq__") is None:
-            from jaxlint.rules.array_equality import unequal_message
+            from jaxlint.rules.analyses.fields.compared import unequal_message
 
             message = unequal_message(how, cls.name, array, when)
             self._tell(api, at, message, code_of(rule_named(_EQUALITY)), _EQUALITY)
@@ -266,7 +266,7 @@ class TypesOnly:
     def _is_array(self, typ: Type, field: Field, cls: PytreeClass) -> bool:
         """Whether a field holds an array; what it is annotated with may come from a package without types."""
         if isinstance(get_proper_type(typ), AnyType):
-            from jaxlint.rules.array_equality import may_hold_several
+            from jaxlint.rules.analyses.fields.compared import may_hold_several
 
             return may_hold_several(field, cls, self.front.evaluator)
         if not _is_array(typ):

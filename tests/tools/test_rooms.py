@@ -23,3 +23,19 @@ def test_a_room_is_introduced_and_tested(room: Path) -> None:
     assert 3 <= len(tour.splitlines()) <= 6
     assert {"Imports", "imports"} & set(tour.split())  # what it may import
     assert list((ROOT / "tests" / room.name).glob("test_*.py"))
+
+
+def test_what_rules_share_is_an_analysis() -> None:
+    """No rule imports from another one; the engine names the one that says what it could not read."""
+    found = {}
+    for path in [*(ROOT / "jaxlint").rglob("*.py"), *(ROOT / "plugins").rglob("*.py")]:
+        named = {
+            node.module or ""
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jaxlint.rules.")
+        }
+        rules = {name for name in named if name.count(".") == 2 and not name.endswith((".base", ".plugins"))}
+        found[path.name] = rules - {"jaxlint.rules.unreadable_file"}
+    # what JAX402 and JAX404 say of calls is what mypy's own errors leave out
+    assert found.pop("front.py") == {"jaxlint.rules.replace_unknown_field", "jaxlint.rules.no_replace_method"}
+    assert {name: rules for name, rules in found.items() if rules} == {}
