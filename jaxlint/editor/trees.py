@@ -34,7 +34,6 @@ from jaxlint.linter.runs import is_settled
 from jaxlint.project.files import discover, is_excluded, would_discover
 from jaxlint.project.index import ProjectIndex
 from jaxlint.project.modules import Module, Project
-from jaxlint.project.reached import Reached
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.report.drawing import Drawing
 from jaxlint.suppression.fingerprint import file_lines
@@ -149,8 +148,7 @@ class Group:
             self._stamps.pop(path, None)
             self._note_stamps([path])
         if other:
-            dirty = project.reached.dependents(other)
-            project.reached = Reached(project.reached.without(other))
+            dirty = project.reached.change({path: project.add_file(path) for path in other})
             self._raw = {p: found for p, found in self._raw.items() if p not in dirty}
             self._unindexed |= dirty
             self._is_indexed = False

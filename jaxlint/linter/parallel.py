@@ -21,6 +21,7 @@ from jaxlint.errors import UserError
 from jaxlint.finding import Finding
 from jaxlint.linter.storage import Storage, is_large
 from jaxlint.project.modules import Module, Project
+from jaxlint.project.reached import Noted
 from jaxlint.symbols.links import Links
 from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Unreadable
@@ -438,11 +439,11 @@ class _Server:
             self._checker.evict()
         return findings
 
-    def read(self, _: None) -> tuple[set[str], set[str], dict[str, bool], dict[str, set[str]], list[str]]:
+    def read(self, _: None) -> tuple[set[str], set[str], dict[str, bool], Noted, list[str]]:
         """The modules read, folders listed, beginnings of projects, links between modules, and failures."""
         project = self._checker.project
         folders, errors = project.folders, self._checker.errors
-        return project.paths_read(), folders.listed(), folders.beginnings(), project.reached.by, errors
+        return project.paths_read(), folders.listed(), folders.beginnings(), project.reached.noted, errors
 
     def close(self) -> None:
         """Leave nothing behind that is not finished."""

@@ -21,7 +21,7 @@ from jaxlint.cache.store import Cache, FileRecord, RunRecord
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Finding
 from jaxlint.project.modules import Module, Project
-from jaxlint.project.reached import Reached
+from jaxlint.project.reached import Noted, Reached, Stored
 from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Unreadable
 
@@ -73,13 +73,13 @@ class Run:
         if self._previous is not None:
             for module in self._seen:
                 self._look(module, self._previous.files.get(module.path), self._previous.written)
+        #: What leads to what, as far as it is known from the earlier run.
+        self._reached: Reached | None = None
         #: The files whose findings do not hold any more.
         self.dirty: set[str] = set()
         if self.changed:
-            paths = {module.path for module in self.changed}
-            stored = self.stored_index
-            dependents = Reached({} if stored is None else stored.by_path()).dependents(paths)
-            self.dirty = dependents.intersection(self._stamps)
+            self._reached = Reached(None if self.stored_index is None else self.stored_index.leading.noted())
+            self.dirty = self._reached.change({m.path: m for m in self.changed}).intersection(self._stamps)
 
     def _sees_the_same(self, previous: RunRecord) -> bool:
         """Whether the same modules are there as in an earlier run, and those outside of the project are unchanged."""
@@ -148,8 +148,10 @@ class Run:
             others = previous.others | others
             folders = previous.folders | folders
             beginnings = previous.beginnings | beginnings
-        indexed = indexed or self.stored_index
-        indexed = None if indexed is None else indexed.leading(self._leading(indexed))
+        if indexed is None and self.stored_index is not None:
+            indexed = replace(self.stored_index, leading=Stored.of(self._leading(self.stored_index)))
+        elif indexed is not None:
+            indexed = replace(indexed, leading=Stored.of(self._project.reached.noted))
         encoded = b"" if indexed is None else _encoded(indexed)
         findings = {**self.known(), **found}
         record = RunRecord(self._started, self._files, others, folders, beginnings, findings, digest(encoded))
@@ -157,11 +159,11 @@ class Run:
         self._previous, self._has_read, self.stored_index = record, False, indexed
         self.changed, self.dirty = [], set()
 
-    def _leading(self, indexed: StoredIndex) -> dict[str, list[str]]:
-        """Which modules were reached from which others, now and, where nothing has changed, before."""
-        reached = Reached(Reached(indexed.by_path()).without({module.path for module in self.changed}))
-        reached.add(self._project.reached.by)
-        return {start: sorted(paths) for start, paths in reached.by.items()}
+    def _leading(self, stored: StoredIndex) -> Noted:
+        """What leads to what now and, where nothing has changed, did before."""
+        reached = self._reached or Reached(stored.leading.noted())
+        reached.add(self._project.reached.noted)
+        return reached.noted
 
     def contents(self) -> set[bytes]:
         """The digests of the files that were read."""

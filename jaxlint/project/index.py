@@ -4,12 +4,12 @@ It is the sum of the parts of all modules. The part of a module depends on its t
 (`jaxlint.project.reached`), and on the import graph.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec  # which must compile annotations that are text: here they are none
 
-from jaxlint.project.reached import closed_over
+from jaxlint.project.reached import Stored, closed_over
 from jaxlint.symbols.links import Links
 
 #: What identifies a class or a function: the path of its file and its qualified name.
@@ -199,9 +199,8 @@ class StoredIndex(msgspec.Struct, frozen=True, array_like=True):
     encoded: msgspec.Raw
     #: The `IndexedModule` of each module.
     modules: dict[str, msgspec.Raw]
-    #: Which modules were reached from which others (`jaxlint.project.reached`), by their numbers in `paths`.
-    paths: list[str] = []
-    reached: dict[int, list[int]] = {}
+    #: What leads to what.
+    leading: Stored = Stored()
 
     @property
     def index(self) -> ProjectIndex:
@@ -212,17 +211,3 @@ class StoredIndex(msgspec.Struct, frozen=True, array_like=True):
         """What is known of the module of a file."""
         found = self.modules.get(path)
         return None if found is None else msgspec.msgpack.decode(found, type=IndexedModule)
-
-    def by_path(self) -> dict[str, list[str]]:
-        """Which modules were reached from which others."""
-        paths = self.paths
-        return {paths[start]: [paths[number] for number in numbers] for start, numbers in self.reached.items()}
-
-    def leading(self, by: Mapping[str, Iterable[str]]) -> "StoredIndex":
-        """The same of a project in which modules were reached like that."""
-        numbers: dict[str, int] = {}
-        reached = {
-            numbers.setdefault(start, len(numbers)): [numbers.setdefault(path, len(numbers)) for path in paths]
-            for start, paths in by.items()
-        }
-        return msgspec.structs.replace(self, paths=list(numbers), reached=reached)

@@ -45,8 +45,8 @@ class Module:
         #: Whether it has been edited since it was first read, and what is known of its last text that could be parsed.
         self._is_edited = False
         self._edited: EditedOutline | None = None
-        #: What it gives to calls that may register a class, once asked for (`PytreeModel.registering_calls`).
-        self.registering_calls: tuple[frozenset[str] | None, ...] | None = None
+        #: What `given_to` has found, by the functions.
+        self._given: dict[str, tuple[frozenset[str] | None, ...]] = {}
         #: What ties it to other modules, if that is known already.
         self.known_links: Links | None = None
         #: Whether the store has the outline.
@@ -122,6 +122,14 @@ class Module:
         from jaxlint.symbols.names_used import names_used
 
         return names_used(self.outline, lambda: self.source.text)
+
+    def given_to(self, functions: str) -> tuple[frozenset[str] | None, ...]:
+        """By statement that calls one of some functions: the names that calls are given in it, as in `names_used`."""
+        if functions not in self._given:
+            from jaxlint.symbols.names_used import given_to
+
+            self._given[functions] = given_to(functions.split(), self.outline)
+        return self._given[functions]
 
     def forget_outline(self) -> None:
         """Drop the outline if the store can give it again; what it imports, and the names it uses, are still known."""
@@ -408,6 +416,13 @@ class Project:
         """The module of a file that the index names, asked about `start`."""
         self.reached.note(self._start(start), path)
         return self.add_file(path)
+
+    def ask(self, question: str, word: str, paths: Iterable[str], start: Module) -> dict[str, str]:
+        """What modules answer about a word that are not led to by that (`reached.ANSWERS`), as far as they know it.
+
+        `start` is the module about which they are asked.
+        """
+        return self.reached.ask(question, word, [self.add_file(path) for path in paths], self._start(start))
 
     def name_package(self, name: str, start: Module) -> None:
         """Note that a module names something of a package that our stubs may describe."""

@@ -1,41 +1,192 @@
-"""The one door from module to module: which modules lead to which others, noted while a project is checked.
+"""The one door from module to module: what a check asks of other modules than its own, noted while it asks.
 
-Whatever the check of a file knows of another one, it got there from a module that it had already: by an import, as a
-part of a package, as who imports it, as who inherits from a class in it, or as who applies something to a function in
-it. Each of these ways is a method of `Project` that wants to know where it starts, and notes both ends here. What is
-found in a file, and what it adds to the index, then depends on the texts of the modules that it leads to, on the index,
-and on nothing else: a rule may ask what it likes of a module that it has.
+Whatever the check of a file knows of another one, it got there from a module that it had already, by a method of
+`Project` that wants to know where it starts. There are two ways. A module is *reached*: by an import, as a part of a
+package, as who imports it, as who inherits from a class in it. It is read then, and what is found depends on its text,
+whatever is read. Or it is *asked* something that its text alone answers (`ANSWERS`): the caller gets nothing but the
+answer, and what is found depends on that. So what is found in a file, and what it adds to the index, depends on the
+texts of the modules that it leads to, on what was answered about these, on the index, and on nothing else: a rule may
+read what it likes of a module that it has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+if TYPE_CHECKING:
+    from jaxlint.project.modules import Module
+
+
+#: It calls something of that name, imports it from a module, gives it to `partial` or a transformation, imports a
+#: module of that name, or sets an attribute of that name.
+_HOW = CALLED, IMPORTED, GIVEN, MODULE, SET = "cigma"
+
+
+def _knows(module: Module, word: str) -> str:
+    """How a module knows of a name: `CALLED` and so on, each if it does."""
+    used = module.names_used
+    places = (used.called, used.imported, used.given, used.modules, used.attributes_set)
+    return "".join([how for how, names in zip(_HOW, places, strict=True) if word in names])
+
+
+def _hands_on(module: Module, _: str) -> str:
+    """Whether a module hands on all that it imports from another one."""
+    return "*" if module.names_used.has_star_imports else ""
+
+
+def _has_method(module: Module, word: str) -> str:
+    """Whether a class has a method of its own: `Class.method`."""
+    owner, _, method = word.rpartition(".")
+    return "m" if method in module.names_used.methods.get(owner, ()) else ""
+
+
+def _gives(module: Module, word: str) -> str:
+    """Whether a statement that calls certain functions may give them a name: `name function function`."""
+    name, _, functions = word.partition(" ")
+    given = module.given_to(functions)
+    return "g" if any(names is None or name in names for names in given) else ""
+
+
+#: What a module can be asked about a word. The answer follows from its text alone (a `Module` knows no other one), and
+#: is empty where it has nothing to do with the word.
+ANSWERS: Mapping[str, Callable[[Module, str], str]] = {
+    "knows": _knows,
+    "hands on": _hands_on,
+    "has method": _has_method,
+    "gives": _gives,
+}
+
+#: A kind of question, and about the module of which path it is asked.
+Asking: TypeAlias = tuple[str, str]
+
+
+class Asked(msgspec.Struct, array_like=True):
+    """What was asked about a module, and of which modules (by their paths)."""
+
+    words: set[str] = msgspec.field(default_factory=set)
+    of: set[str] = msgspec.field(default_factory=set)
+
+
+class Noted(msgspec.Struct, array_like=True):
+    """What leads to what."""
+
+    #: The paths of the modules that were reached from a module, by its path.
+    by: dict[str, set[str]] = msgspec.field(default_factory=dict)
+    asked: dict[Asking, Asked] = msgspec.field(default_factory=dict)
+    #: The answers that are not empty, by the path of who gave them, the kind of question and the word.
+    answers: dict[str, dict[Asking, str]] = msgspec.field(default_factory=dict)
+
+
+class Stored(msgspec.Struct, frozen=True, array_like=True):
+    """The same with numbers for all paths and words, as it is stored."""
+
+    texts: list[str] = []
+    by: list[tuple[int, list[int]]] = []
+    asked: list[tuple[str, int, list[int], list[int]]] = []
+    answers: list[tuple[int, str, int, str]] = []
+
+    @classmethod
+    def of(cls, noted: Noted) -> Stored:
+        """What is noted, in an order that does not depend on that in which it was."""
+        numbers: dict[str, int] = {}
+
+        def number(text: str) -> int:
+            return numbers.setdefault(text, len(numbers))
+
+        def several(texts: Iterable[str]) -> list[int]:
+            return [number(text) for text in sorted(texts)]
+
+        by = [(number(start), several(paths)) for start, paths in sorted(noted.by.items())]
+        asked = [
+            (question, number(start), several(one.words), several(one.of))
+            for (question, start), one in sorted(noted.asked.items(), key=lambda one: one[0])
+        ]
+        answers = [
+            (number(path), question, number(word), said)
+            for path, given in sorted(noted.answers.items())
+            for (question, word), said in sorted(given.items())
+        ]
+        return cls(list(numbers), by, asked, answers)
+
+    def noted(self) -> Noted:
+        """What was noted."""
+        texts, noted = self.texts, Noted()
+        noted.by = {texts[start]: {texts[path] for path in paths} for start, paths in self.by}
+        for question, start, words, of in self.asked:
+            noted.asked[question, texts[start]] = Asked({texts[word] for word in words}, {texts[path] for path in of})
+        for path, question, word, said in self.answers:
+            noted.answers.setdefault(texts[path], {})[question, texts[word]] = said
+        return noted
 
 
 class Reached:
-    """The paths of the modules that were reached from a module, by its path."""
+    """Which modules were reached from which others, and what they were asked."""
 
-    def __init__(self, known: Mapping[str, Iterable[str]] | None = None) -> None:
-        self.by: dict[str, set[str]] = {path: set(reached) for path, reached in (known or {}).items()}
+    def __init__(self, noted: Noted | None = None) -> None:
+        self.noted = Noted() if noted is None else noted
+
+    @property
+    def by(self) -> dict[str, set[str]]:
+        """The paths of the modules that were reached from a module, by its path."""
+        return self.noted.by
 
     def note(self, start: str, path: str) -> None:
         """Note that one module was reached from another."""
         if start != path:
-            self.by.setdefault(start, set()).add(path)
+            self.noted.by.setdefault(start, set()).add(path)
 
-    def add(self, other: Mapping[str, Iterable[str]]) -> None:
+    def ask(self, question: str, word: str, modules: Collection[Module], start: str) -> dict[str, str]:
+        """The answers of modules that are not empty, by their paths; `start` is whom it is asked about."""
+        asked = self.noted.asked.setdefault((question, start), Asked())
+        asked.words.add(word)
+        asked.of.update([module.path for module in modules])
+        answer, found = ANSWERS[question], dict[str, str]()
+        for module in modules:
+            said = answer(module, word)
+            if said:
+                found[module.path] = self.noted.answers.setdefault(module.path, {})[question, word] = said
+        return found
+
+    def add(self, other: Noted) -> None:
         """Add what was noted earlier, or in another process."""
-        for start, paths in other.items():
-            self.by.setdefault(start, set()).update(paths)
+        for start, paths in other.by.items():
+            self.noted.by.setdefault(start, set()).update(paths)
+        for asking, asked in other.asked.items():
+            known = self.noted.asked.setdefault(asking, Asked())
+            known.words |= asked.words
+            known.of |= asked.of
+        for path, answers in other.answers.items():
+            self.noted.answers.setdefault(path, {}).update(answers)
 
-    def without(self, changed: Collection[str]) -> dict[str, set[str]]:
-        """What holds when the texts of some modules have changed: where these lead is asked again."""
-        return {start: paths for start, paths in self.by.items() if start not in changed}
+    def change(self, changed: Mapping[str, Module]) -> set[str]:
+        """Take note that some modules have another text: the modules whose findings may differ for it.
+
+        These are the changed ones, those about which they say something else now, and all that lead to one of them.
+        """
+        fired = set(changed)
+        before = {path: self.noted.answers.pop(path, {}) for path in changed}
+        for (question, start), asked in self.noted.asked.items():
+            answer = ANSWERS.get(question)
+            for path in asked.of.intersection(changed) if start not in changed else ():
+                for word in asked.words:
+                    said = "" if answer is None else answer(changed[path], word)
+                    if answer is None or said != before[path].get((question, word), ""):
+                        fired.add(start)
+                    if said:
+                        self.noted.answers.setdefault(path, {})[question, word] = said
+        dirty = self.dependents(fired)
+        # where these lead is noted anew when they are checked
+        self.noted.by = {start: paths for start, paths in self.noted.by.items() if start not in changed}
+        self.noted.asked = {asking: asked for asking, asked in self.noted.asked.items() if asking[1] not in changed}
+        return dirty
 
     def dependents(self, changed: Iterable[str]) -> set[str]:
-        """The modules whose findings depend on the texts of some modules: these, and those that lead to them."""
+        """Some modules, and those that lead to them."""
         back: dict[str, list[str]] = {}
-        for start, paths in self.by.items():
+        for start, paths in self.noted.by.items():
             for path in paths:
                 back.setdefault(path, []).append(start)
         return closed_over(changed, back)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from jaxlint.pytrees.callee import CalleeFinder
 from jaxlint.pytrees.class_builder import ClassBuilder
 from jaxlint.pytrees.context import Annotations, FieldContext
 from jaxlint.pytrees.declared_class import by_call
+from jaxlint.pytrees.families import Family
 from jaxlint.pytrees.fields import BodyReader
 from jaxlint.pytrees.framework import FieldFunction
 from jaxlint.pytrees.frameworks import (
@@ -247,12 +248,12 @@ class PytreeModel:
         roots = self.visible_updates.roots_of_others(method)
         return bool(roots) and not roots.isdisjoint(self.roots_seen(module))
 
-    def importers(self, module: Module) -> list[Module]:
-        """The modules that import a module. Raises `NotIndexedYet` while the project is being read."""
+    def importing(self, path: str) -> Sequence[str]:
+        """The paths of the modules that import a module. Raises `NotIndexedYet` while the project is being read."""
         graph = self.project_index.imports
         if not graph.is_complete:
             raise NotIndexedYet
-        return [self.project.reach(path, module) for path in graph.importers.get(module.path, ())]
+        return graph.importers.get(path, ())
 
     def _registering(self, name: str, module: Module) -> list[Module]:
         """The other modules that may register an imported class of a name, which a module declares."""
@@ -262,26 +263,33 @@ class PytreeModel:
         paths = graph.registering.get(name, ())
         return [self.project.reach(path, module) for path in paths if path != module.path]
 
-    def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
+    def importers(self, module: Module) -> list[Module]:
+        """The modules that import a module. Raises `NotIndexedYet` while the project is being read."""
+        return [self.project.reach(path, module) for path in self.importing(module.path)]
+
+    def subclasses(self, cls: PytreeClass) -> Family:
         """The visible classes that inherit from `cls`, directly or not."""
-        keys = self.project_index.subclasses.get(cls.symbol.key)
-        if keys is None:
-            return []
-        found = [self._class_of(key, self.project.reach(key[0], cls.module)) for key in keys]
-        return [subclass for subclass in found if subclass is not None]
+        return Family((), self.project_index.subclasses.get(cls.symbol.key, ()), partial(self._below, cls))
+
+    def _below(self, cls: PytreeClass, key: Key) -> PytreeClass | None:
+        """A class that inherits from another one; None if its file can no longer be read."""
+        return self._class_of(key, self.project.reach(key[0], cls.module))
 
     def overriding(self, cls: PytreeClass, method: str, most: int) -> list[PytreeClass] | None:
         """Those of them that have a method of that name of their own; None if there are more than `most`."""
         keys = self.project_index.subclasses.get(cls.symbol.key, ())
-        modules = {key: self.project.reach(key[0], cls.module) for key in keys}
-        having = [key for key, module in modules.items() if method in module.names_used.methods.get(key[1], ())]
+        having = [key for key in keys if self.project.ask("has method", f"{key[1]}.{method}", key[:1], cls.module)]
         if len(having) > most:
             return None
-        return [found for key in having if (found := self._class_of(key, modules[key])) is not None]
+        return [found for key in having if (found := self._below(cls, key)) is not None]
 
-    def family(self, cls: PytreeClass, *, exact: bool = False) -> tuple[PytreeClass, ...]:
+    def is_overridden(self, cls: PytreeClass, method: str) -> bool:
+        """Whether one of them has a method of that name of its own."""
+        return self.overriding(cls, method, 0) is None
+
+    def family(self, cls: PytreeClass, *, exact: bool = False) -> Family:
         """The classes that an instance may be of: `cls` and, unless it is exact, the visible ones that inherit it."""
-        return (cls,) if exact else (cls, *self.subclasses(cls))
+        return Family((cls,)) if exact else self.subclasses(cls).below(cls)
 
     def _class_of(self, key: Key, module: Module) -> PytreeClass | None:
         """The class of a key in its module; None if its file can no longer be read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from jaxlint.libraries.neutral import NEUTRAL_DECORATORS
 from jaxlint.project.modules import Module, Project
@@ -18,8 +18,6 @@ from jaxlint.symbols.outline import (
     Class,
     Definition,
     Import,
-    Outline,
-    Unit,
 )
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -106,15 +104,10 @@ class Registrations:
                 found.append((callee, call, module))
         return found[0] if len(found) == 1 else None
 
-    def registering_calls(self, path: str, start: Module) -> tuple[frozenset[str] | None, ...]:
-        """The names that each statement which may register classes of `start` gives to calls; None if not seen."""
-        module = self.project.reach(path, start)
-        if module.registering_calls is None:
-            outline = module.outline
-            module.registering_calls = tuple(
-                _given_names(unit, outline) for unit in outline.units if not unit.calls.isdisjoint(REGISTERING)
-            )
-        return module.registering_calls
+    def gives_to_registering(self, paths: Iterable[str], symbol: ClassSymbol) -> bool:
+        """Whether a statement in one of some modules may give the class to a function that registers it."""
+        word = " ".join((symbol.declaration.name, *sorted(REGISTERING)))
+        return bool(self.project.ask("gives", word, paths, symbol.module))
 
     def may_register(self, symbol: ClassSymbol) -> bool:
         """Whether code that is neither a decorator of the class nor a plain call after it may register it.
@@ -197,9 +190,3 @@ def _named_class(module: Module, name: str, call: Call) -> Class | None:
     declared = (outline.classes[b.qualname] for b in bindings if isinstance(b, Definition) and b.kind == "class")
     found = [cls for cls in declared if cls.at.row < call.at.row]
     return found[-1] if found else None
-
-
-def _given_names(unit: Unit, outline: Outline) -> frozenset[str] | None:
-    """The last parts of the names that the calls of a statement at module level are given; None if it has none."""
-    calls = [call for call in outline.module_calls if unit.first <= call.at.row <= unit.last]
-    return frozenset((dotted(a.value) or "").rpartition(".")[2] for call in calls for a in call.args) if calls else None

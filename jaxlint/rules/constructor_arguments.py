@@ -139,7 +139,7 @@ class ConstructorArguments(ClassRule, EventRule, BodyRule):
             return
         assert isinstance(event, Construct)
         cls = event.cls.cls
-        if not event.cls.exact or event.by_create or not is_constructor_known(cls) or _is_placeholder(event):
+        if not event.cls.exact or event.by_create or not is_constructor_known(cls) or _is_placeholder(event, evaluator):
             return
         parameters = cls.constructor()
         if parameters is None:
@@ -302,8 +302,10 @@ def _left_out(event: Replace, evaluator: Evaluator) -> Iterator[Problem]:
     if event.call.has_star or not (event.function in REPLACE_FUNCTIONS or by_method):
         return
     given = {keyword.name for keyword in event.keywords}
-    needed = [_needed_again(one) - given for one in evaluator.model.family(receiver.cls, exact=receiver.exact)]
-    missing = sorted(needed[0].intersection(*needed[1:]), key=receiver.cls.init_vars.index)
+    needed = _needed_again(receiver.cls) - given
+    for one in () if receiver.exact or not needed else evaluator.model.subclasses(receiver.cls):
+        needed &= _needed_again(one)
+    missing = sorted(needed, key=receiver.cls.init_vars.index)
     if missing:
         cls, names = receiver.cls, listed([f"`{name}`" for name in missing])
         way_out = f"pass {listed([f'`{name}=...`' for name in missing])}"
@@ -326,12 +328,12 @@ def _needed_again(cls: PytreeClass) -> frozenset[str]:
     return frozenset(f.name for f in cls.members if f.is_init_var and not f.has_default and not f.opaque)
 
 
-def _is_placeholder(event: Construct) -> bool:
+def _is_placeholder(event: Construct, evaluator: Evaluator) -> bool:
     """Whether a call without arguments stands in a method that subclasses replace by one of their own."""
     owner, method = event.place.owner, event.place.method
     if event.call.args or owner is None or method is None:
         return False
-    return any(method.name in one.symbol.declaration.methods for one in event.place.subclasses(owner))
+    return evaluator.model.is_overridden(owner, method.name)
 
 
 def _unpacked(event: Construct, cls: PytreeClass, evaluator: Evaluator) -> WrongArguments | None:

@@ -171,7 +171,7 @@ class ReboundSelf(NodeRule):
                     continue
                 keeps_value = _is_made_from_field(target, value, function)
                 fate = "keeps its value" if keeps_value else "is never set, which raises TypeError"
-                shadows = keeps_value or _is_set_here(target.id, code, cls, function)
+                shadows = keeps_value or _is_set_here(target.id, code, cls, function, evaluator)
                 if shadows and not _is_used(target, node, evaluator):
                     yield _shadowed(target, cls, function, fate)
             elif cls.field(target.id) is not None and isinstance(value, (Binary, Call)):
@@ -378,7 +378,7 @@ def _is_made_from_field(target: Name, value: Expr, function: Function) -> bool:
     return any(isinstance(part, Attribute) and dotted(part) == path for part in parts(value))
 
 
-def _is_set_here(name: str, code: CodeRead, cls: PytreeClass, function: Function) -> bool:
+def _is_set_here(name: str, code: CodeRead, cls: PytreeClass, function: Function, evaluator: Evaluator) -> bool:
     """Whether nobody but this constructor can set a field of an equinox module, and it hands `self` to nobody."""
     declared = [f for f in cls.symbol.declaration.fields if f.name == name]
     if not cls.framework.checks_fields or function.name != "__init__" or function.self_calls or not declared:
@@ -387,7 +387,7 @@ def _is_set_here(name: str, code: CodeRead, cls: PytreeClass, function: Function
     abstract = isinstance(annotation, Subscript) and "Abstract" in (dotted(annotation.value) or "")
     if abstract or isinstance(annotation, Constant) or declared[-1].value is not None:
         return False
-    if any("__init__" in c.symbol.declaration.methods for c in code.place.subclasses(cls)):
+    if evaluator.model.is_overridden(cls, "__init__"):
         return False
     held = list(all_parts(code.body))
     receivers = {

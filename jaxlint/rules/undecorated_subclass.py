@@ -160,7 +160,7 @@ class UndecoratedSubclass(ClassRule):
         if base is None or cls.custom_init() is not None:
             return
         added = _added_names(cls, base, evaluator)
-        family = evaluator.model.family(cls)
+        family = list(evaluator.model.family(cls))
         assigned = {a.attr for c in family for f in _methods(c) for a in c.module.outline.functions[f].self_assignments}
         added = [name for name in added if name not in assigned]
         uses = constructing_units(cls, evaluator)

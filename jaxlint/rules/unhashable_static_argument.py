@@ -313,7 +313,7 @@ def _held_kind(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | No
     """
     if field.is_converted or any(cls.method(name) for name in _CONSTRUCTING):
         return None
-    if len(list(evaluator.model.family(cls, exact=False))) > 1:
+    if evaluator.model.subclasses(cls):
         return None
     kinds, names, is_made = set(_by_default(field, evaluator)), {cls.name}, False
     assigned = re.compile(rf"\.{re.escape(field.name)}\s*(?::[^=\n]*)?=(?!=)|setattr\(")

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from jaxlint.symbols.outline import Import, Outline
+from jaxlint.syntax.expressions import dotted
 from jaxlint.syntax.source import Unreadable
 
 #: Finds the name of what a `partial` is made of.
@@ -18,10 +19,12 @@ _BOUND = re.compile(r"\bpartial\(\s*(?:\w+\.)*(\w+)")
 class NamesUsed(NamedTuple):
     """By which names a module may know of the functions of others, without what they are attributes of."""
 
-    #: What it calls, imports, or gives to `partial` or what may be a transformation.
-    known: frozenset[str]
+    #: What it calls.
+    called: frozenset[str]
     #: What it imports from modules.
     imported: frozenset[str]
+    #: What it gives to `partial` or what may be a transformation.
+    given: frozenset[str]
     #: The modules that it imports.
     modules: frozenset[str]
     #: The attributes that it assigns outside of functions.
@@ -35,20 +38,34 @@ def names_used(outline: Outline, text: Callable[[], str]) -> NamesUsed:
     """What a module with this outline uses and declares; its text is seldom asked for, and may raise `Unreadable`."""
     bindings = [binding for _, binding in imports_in(outline)]
     imported = _interned({binding.name for binding in bindings if binding.name})
-    known = set(imported).union(*(unit.calls for unit in outline.units))
-    for one in outline.applying:
-        known.update(getattr(argument.value, "attr", "") for argument in one.call.args)
-    if "partial" in known:
+    called = _interned(set[str]().union(*(unit.calls for unit in outline.units)))
+    given = {getattr(argument.value, "attr", "") for one in outline.applying for argument in one.call.args}
+    if "partial" in called or "partial" in imported or "partial" in given:
         with suppress(Unreadable):
-            known.update(_BOUND.findall(text()))
+            given.update(_BOUND.findall(text()))
     return NamesUsed(
-        _interned(known),
+        called,
         imported,
+        _interned(given),
         _interned({binding.module.rpartition(".")[2] for binding in bindings if not binding.name}),
         _interned({path.rpartition(".")[2] for path in outline.attributes_set}),
         bool(outline.star_imports),
         {sys.intern(name): _interned(cls.methods) for name, cls in outline.classes.items()},
     )
+
+
+def given_to(functions: Iterable[str], outline: Outline) -> tuple[frozenset[str] | None, ...]:
+    """The last parts of the names that each statement at module level gives to calls which calls one of some functions.
+
+    It is None where a statement has no call at module level.
+    """
+    found: list[frozenset[str] | None] = []
+    for unit in outline.units:
+        if not unit.calls.isdisjoint(functions):
+            calls = [call for call in outline.module_calls if unit.first <= call.at.row <= unit.last]
+            names = ((dotted(one.value) or "").rpartition(".")[2] for call in calls for one in call.args)
+            found.append(_interned(names) if calls else None)
+    return tuple(found)
 
 
 def _interned(names: Iterable[str]) -> frozenset[str]:

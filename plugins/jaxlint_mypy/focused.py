@@ -14,6 +14,7 @@ from jaxlint.infer.transforms.transformed import TransformedFunctions
 from jaxlint.project.index import Key, TracedBy, VisibleUpdates
 from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.families import Family
 from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import see_updates
@@ -41,15 +42,19 @@ class FocusedModel(PytreeModel):
         self.focused = module
         self.project_index.indexed = {module.path}
 
-    def subclasses(self, cls: PytreeClass) -> list[PytreeClass]:
+    def subclasses(self, cls: PytreeClass) -> Family:
         """The classes of the module that inherit from `cls`, directly or not."""
         module = self.focused
         if module is None or not may_be_inherited(cls.name, _text_of(module)):
-            return []
+            return Family()
         if module is not self._indexed:
             self._indexed = module
             self.project_index.subclasses = subclasses_among(self.classes_in(module))
         return super().subclasses(cls)
+
+    def overriding(self, cls: PytreeClass, method: str, most: int) -> list[PytreeClass] | None:
+        """Those of them that have a method of that name of their own."""
+        return super().overriding(cls, method, most) if self.subclasses(cls) else []
 
     @cached_property
     def visible_updates(self) -> VisibleUpdates:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -14,28 +15,77 @@ from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project
-from jaxlint.project.modules import Module
-from jaxlint.project.reached import Reached
+from jaxlint.project.modules import Module, Project
+from jaxlint.project.reached import ANSWERS, Noted, Reached, Stored
 from jaxlint.pytrees.stubs import is_stub
+from jaxlint.syntax.source import Source
 from tests.linter.test_order import variants
 
 SETTINGS = Settings(select=("ALL",), preview=True, min_confidence=Confidence.LOW)
 
 
 def test_dependents() -> None:
-    reached = Reached({"a": ["b"], "b": ["c"]})
+    reached = Reached(Noted({"a": {"b"}, "b": {"c"}}))
     reached.note("d", "b")
     reached.note("c", "c")
     assert reached.dependents(["c"]) == {"a", "b", "c", "d"}
     assert reached.dependents(["a", "x"]) == {"a", "x"}
-    assert Reached(reached.without({"b"})).dependents(["c"]) == {"c"}
+
+
+def module(text: str, path: str = "/p/other.py") -> Module:
+    """A module of a text."""
+    return Project().add_source(Source.from_text(path, text))
+
+
+def test_an_answer_that_stays_the_same_changes_nothing() -> None:
+    """What one was asked counts only while it answers something else; what it was read for counts always."""
+    reached = Reached()
+    before = module("from m import f\n\nx = f(1)\n")
+    assert reached.ask("knows", "f", [before], "m") == {before.path: "ci"}
+    assert reached.ask("knows", "g", [before], "m") == {}
+    reached.note("user", "m")
+    stored = Stored.of(reached.noted)
+    assert stored.noted() == reached.noted
+
+    def dirty(text: str) -> set[str]:
+        reached = Reached(stored.noted())
+        found = reached.change({before.path: module(text)})
+        assert reached.change({before.path: module(text)}) == {before.path}  # it is known by now
+        return found
+
+    assert dirty("from m import f\n\n\ndef other():\n    return f(2)\n") == {before.path}
+    assert dirty("from m import f\n") == dirty("from m import f, g\n\nf(1)\n") == {before.path, "m", "user"}
+    reached.note("m", before.path)
+    assert reached.change({before.path: before}) == {before.path, "m", "user"}
+
+
+def test_all_questions_are_answered_by_the_text_alone() -> None:
+    one = module("from m import *\n\n\nclass A:\n    def f(self): ...\n\n\nregister(A)\n")
+    asked = {"knows": "register", "hands on": "", "has method": "A.f", "gives": "A register"}
+    assert {question: ANSWERS[question](one, word) for question, word in asked.items()} == {
+        "knows": "c",
+        "hands on": "*",
+        "has method": "m",
+        "gives": "g",
+    }
+    assert asked.keys() == ANSWERS.keys()
+    assert not any(ANSWERS[question](module("x = 1\n"), word) for question, word in asked.items())
 
 
 @contextmanager
 def reading(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
-    """The paths of the modules of whose content anything is asked meanwhile, but for our own descriptions."""
+    """The paths of the modules that are read meanwhile, but for our own descriptions, and for what they are asked."""
     read: set[str] = set()
     with monkeypatch.context() as patch:
+        for question, answer in ANSWERS.items():
+
+            def answered(module: Module, word: str, answer: Callable[[Module, str], str] = answer) -> str:
+                before = set(read)
+                found = answer(module, word)
+                read.intersection_update(before)
+                return found
+
+            patch.setitem(cast("dict[str, object]", ANSWERS), question, answered)
         for name in ("outline", "source", "imports"):
             original = vars(Module)[name]  # of a property, or of one that is stored
 

@@ -26,10 +26,10 @@ from jaxlint.infer.known.values import (
 from jaxlint.infer.transforms.calling import is_transformed
 from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
+from jaxlint.project.reached import CALLED, GIVEN, IMPORTED, MODULE, SET
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.symbols.names_used import NamesUsed
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Argument, Attribute, Call
 from jaxlint.syntax.paths import TESTS, is_of_tests
@@ -59,7 +59,7 @@ class CallsElsewhere:
     def __init__(self, model: PytreeModel, listener: Callable[[], Listener]) -> None:
         self.model = model
         self._listener = listener
-        self._around: dict[str, Sequence[Module]] = {}
+        self._around: dict[str, Sequence[str]] = {}
         self._passing: dict[str, tuple[Mapping[Key, TracedBy], frozenset[Key]]] = {}
 
     def passed(self, functions: Iterable[FunctionSymbol], module: Module) -> dict[Key, dict[str, Value]]:
@@ -67,13 +67,14 @@ class CallsElsewhere:
         wanted: dict[str, list[FunctionSymbol]] = {}
         for symbol in functions:
             for home in self._calling(symbol):
-                wanted.setdefault(home.path, []).append(symbol)
+                wanted.setdefault(home, []).append(symbol)
         noted: dict[Key, list[ByParameter]] = {}
         for home in self._homes(module):
-            here = wanted.get(home.path)
+            here = wanted.get(home)
             if here:
                 names = {called_as(symbol) for symbol in here}
-                for key, one in self._listener().listen(home, here, names).items():
+                read = self.model.project.reach(home, module)
+                for key, one in self._listener().listen(read, here, names).items():
                     noted.setdefault(key, []).append(one)
         agreed = {key: _agreed(several) for key, several in noted.items()}
         return {key: found for key, found in agreed.items() if any(map(acts, found.values()))}
@@ -96,47 +97,61 @@ class CallsElsewhere:
         self, cls: PytreeClass, checked: Module | None
     ) -> Iterator[tuple[Module, tuple[Mapping[Key, TracedBy], frozenset[Key]]]]:
         """What the module of a class, and those that know it, pass to transformed functions, one after the other."""
-        homes = [home for home in self._homes(cls.module) if home is not checked]
-        for home in (cls.module, *(homes if len(homes) <= _MOST_HOMES else ())):
+        paths = [path for path in self._homes(cls.module) if checked is None or path != checked.path]
+        near = paths if len(paths) <= _MOST_HOMES else ()
+        for home in (cls.module, *(self.model.project.reach(path, cls.module) for path in near)):
             if home.path not in self._passing:
                 self._passing[home.path] = self._listener().passing(home)
             yield home, self._passing[home.path]
 
     def named(self, names: Collection[str], module: Module) -> set[str]:
         """Those of some names of functions of a module that the modules which may call them know of."""
-        return {name for name in names if any(name in home.names_used.known for home in self._homes(module))}
+        return {name for name in names if self._knowing(name, module)}
 
-    def _calling(self, symbol: FunctionSymbol) -> Sequence[Module]:
+    def _calling(self, symbol: FunctionSymbol) -> Sequence[str]:
         """The modules that may call a function; none if they are many, or if one puts something else in its place."""
-        name, module = called_as(symbol), symbol.module
+        module, knowing = symbol.module, self._ask(called_as(symbol), symbol.module)
+        if any(SET in how for how in knowing.values()):
+            return []
         owner = (symbol.declaration.owner or "").rpartition(".")[2]
-        found: list[Module] = []
-        for home in self._homes(module):
-            used = home.names_used
-            if name in used.attributes_set:
-                return []
-            if name in used.known and (owner in used.known if owner else _has(name, module, used)):
-                found.append(home)
+        having: Collection[str] = self._knowing(owner, module) if owner else self._having(knowing, module)
+        found = [home for home, how in knowing.items() if _is_known(how) and home in having]
         return found if len(found) <= _MOST_HOMES else []
 
-    def _homes(self, module: Module) -> Sequence[Module]:
+    def _ask(self, name: str, module: Module) -> dict[str, str]:
+        """How the modules that may get functions of a module know of a name, as far as they do."""
+        return self.model.project.ask("knows", name, self._homes(module), module)
+
+    def _knowing(self, name: str, module: Module) -> list[str]:
+        """Those of them that call or import something of that name."""
+        return [home for home, how in self._ask(name, module).items() if _is_known(how)]
+
+    def _having(self, knowing: Mapping[str, str], module: Module) -> set[str]:
+        """Those that have a function by its name, of which they know like that, or by that of its module or package."""
+        project = self.model.project
+        found = {home for home, how in knowing.items() if IMPORTED in how}
+        found.update(project.ask("hands on", "", knowing, module))
+        for name in module.name.split("."):
+            found.update(home for home, how in self._ask(name, module).items() if IMPORTED in how or MODULE in how)
+        return found
+
+    def _homes(self, module: Module) -> Sequence[str]:
         """The modules that may get functions of a module: those that import it, or a package that hands them on.
 
         What tests pass is no evidence: they call with what is at hand.
         """
         if module.path not in self._around:
-            found: list[Module] = []
-            seen = {module.path}
-            pending = [module]
+            project, found, pending = self.model.project, dict[str, None](), [module.path]
             while pending:
-                current = pending.pop(0)
-                for other in self.model.importers(current):
-                    if other.path not in seen and not _is_test(other):
-                        seen.add(other.path)
-                        found.append(other)
-                        if other.is_package or other.names_used.has_star_imports:
-                            pending.append(other)
-            self._around[module.path] = found
+                new = [
+                    path
+                    for path in dict.fromkeys(self.model.importing(pending.pop(0)))
+                    if path not in found and path != module.path and not _is_test(project.add_file(path))
+                ]
+                found |= dict.fromkeys(new)
+                handing = project.ask("hands on", "", new, module)
+                pending += [path for path in new if path in handing or project.add_file(path).is_package]
+            self._around[module.path] = list(found)
         return self._around[module.path]
 
 
@@ -155,15 +170,9 @@ def called_as(symbol: FunctionSymbol) -> str:
     return function.name
 
 
-def _has(name: str, module: Module, used: NamesUsed) -> bool:
-    """Whether who uses these names has a function of a module by its name, or by that of its module or of a package."""
-    packages = module.name.split(".")
-    return (
-        used.has_star_imports
-        or name in used.imported
-        or not used.imported.isdisjoint(packages)
-        or not used.modules.isdisjoint(packages)
-    )
+def _is_known(how: str) -> bool:
+    """Whether a module that knows of a name like that may call what has it."""
+    return CALLED in how or IMPORTED in how or GIVEN in how
 
 
 def _is_test(module: Module) -> bool:

@@ -63,7 +63,7 @@ class TracedClasses:
 
     def is_replaced(self, cls: PytreeClass) -> bool:
         """Whether the leaves of an instance of the class, or of one that inherits from it, are seen to be replaced."""
-        return any(one.symbol.key in self._replaced for one in self.evaluator.model.family(cls))
+        return not self._replaced.isdisjoint(self.evaluator.model.family(cls).keys)
 
     def is_emptied(self, cls: PytreeClass) -> bool:
         """Whether such leaves are seen to be replaced by None, some of them at least."""
@@ -82,8 +82,7 @@ class TracedClasses:
 
     def stacked(self, cls: PytreeClass) -> str | None:
         """The function that makes arrays of leaves of several instances of the class or of its subclasses."""
-        keys = (one.symbol.key for one in self.evaluator.model.family(cls))
-        return next((self._stacked[key] for key in keys if key in self._stacked), None)
+        return next((self._stacked[key] for key in self.evaluator.model.family(cls).keys if key in self._stacked), None)
 
     def of(self, cls: PytreeClass) -> TracedBy | None:
         """A transformed function that takes instances of the class or of its subclasses, or None if none is seen."""

@@ -84,8 +84,4 @@ def _may_be_registered(cls: PytreeClass, model: PytreeModel) -> bool:
     if model.registrations.may_register(cls.symbol):
         return True
     importing = model.project_index.imports.importing([cls.module.path]) - {cls.module.path}
-    return any(
-        given is None or cls.name in given
-        for path in importing
-        for given in model.registrations.registering_calls(path, cls.module)
-    )
+    return model.registrations.gives_to_registering(importing, cls.symbol)

@@ -177,7 +177,7 @@ class Attributes:
         held = hands_on_to(cls)
         if held in ("", attr) or attr.startswith("__"):
             return UNKNOWN
-        if not receiver.exact and self.model.overriding(cls, attr, 0) != []:
+        if not receiver.exact and self.model.is_overridden(cls, attr):
             return UNKNOWN
         return self.attribute_of(self._instance_attribute(receiver, cls, held), attr)
 

@@ -18,6 +18,7 @@ from jaxlint.infer.known.values import ClassObject, Instance, Value, is_declared
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.families import Family
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.syntax.expressions import Call, Expr
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from jaxlint.symbols.outline import Function
 
 
-def _none_visible(cls: PytreeClass) -> list[PytreeClass]:
-    return []
+def _none_visible(cls: PytreeClass) -> Family:
+    return Family()
 
 
 def _nothing_applied(function: Function) -> tuple[Applied, ...]:
@@ -43,7 +44,7 @@ class Place(msgspec.Struct, frozen=True):
     #: The class whose method the event is in (the innermost method).
     owner: PytreeClass | None = None
     #: The visible subclasses of a class; empty if none was indexed.
-    subclasses: Callable[[PytreeClass], list[PytreeClass]] = _none_visible
+    subclasses: Callable[[PytreeClass], Family] = _none_visible
     #: What is applied to a function of the module (once all of the module is read).
     applied: Callable[[Function], tuple[Applied, ...]] = _nothing_applied
     #: Whether it happens on one of the ways that lead to a line; on others something else may be meant.
@@ -59,9 +60,9 @@ class Place(msgspec.Struct, frozen=True):
         """The scope in which the names of the code around the event are looked up."""
         return self.functions[-1].inner_scope if self.functions else ""
 
-    def family(self, one: Instance | ClassObject) -> tuple[PytreeClass, ...]:
+    def family(self, one: Instance | ClassObject) -> Family:
         """The classes that may be meant: that which is known and, unless it is exact, the visible ones below it."""
-        return (one.cls,) if one.exact else (one.cls, *self.subclasses(one.cls))
+        return Family((one.cls,)) if one.exact else self.subclasses(one.cls).below(one.cls)
 
     @property
     def method(self) -> Function | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxlint.infer.known.values import Instance, Value, joined
+from jaxlint.project.reached import CALLED
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
@@ -16,6 +17,9 @@ def inheriting(function: Function, owner: PytreeClass, model: PytreeModel) -> Va
     if not index.imports.is_complete:
         return None
     if "__init__" in owner.symbol.declaration.methods:
+        return None
+    names = {qualname.rpartition(".")[2] for _, qualname in index.subclasses[owner.symbol.key]}
+    if model.sees_importers and names.isdisjoint(index.pytree_class_names):
         return None
     inherits = [cls for cls in model.subclasses(owner) if _has(cls, function)]
     if not inherits or not all(cls.is_pytree or _is_base(cls, inherits) for cls in inherits):
@@ -34,5 +38,6 @@ def _is_base(cls: PytreeClass, others: list[PytreeClass]) -> bool:
 
 
 def _is_never_made(owner: PytreeClass, model: PytreeModel) -> bool:
-    modules = (owner.module, *model.importers(owner.module))
-    return not any(owner.name in unit.calls for module in modules for unit in module.outline.units)
+    modules = (owner.module.path, *model.importing(owner.module.path))
+    knowing = model.project.ask("knows", owner.name, modules, owner.module)
+    return not any(CALLED in how for how in knowing.values())

@@ -6,9 +6,10 @@ from jaxlint.infer.calls.elsewhere import are_alike, called_as
 from jaxlint.infer.calls.passing import decides
 from jaxlint.infer.known.values import UnknownValue, Value, is_informative, joined, plain
 from jaxlint.project.index import Key
+from jaxlint.project.reached import CALLED, IMPORTED
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
-from jaxlint.symbols.outline import Function, Import
+from jaxlint.symbols.outline import Function
 
 
 class CallSites:
@@ -86,10 +87,6 @@ class CallSites:
         declaration, name = function.declaration, called_as(function)
         if declaration.owner is None and declaration.scope:  # it comes out of the function around
             name = declaration.qualname.partition(".<locals>")[0].rpartition(".")[2]
-        for module in self.model.importers(function.module):
-            if any(name in unit.calls for unit in module.outline.units):
-                return True
-            for bindings in module.outline.module_scope.bindings.values():
-                if any(isinstance(b, Import) and b.name == name for b in bindings):
-                    return True
-        return False
+        module = function.module
+        knowing = self.model.project.ask("knows", name, self.model.importing(module.path), module)
+        return any(CALLED in how or IMPORTED in how for how in knowing.values())

@@ -154,7 +154,7 @@ class DeletedReads:
         decorators = [last_name(decorator) for decorator in found[1].decorators]  # what is cached may not be read again
         if decorators != (["property"] if is_property else []) or found[1].is_generator or found[1].is_async:
             return False
-        if self._evaluator.model.overriding(self._cls, method, 0) != []:
+        if self._evaluator.model.is_overridden(self._cls, method):
             return False
         reads = DeletedReads(found[1].self_name, self._value, self._evaluator, self._depth + 1)
         return any(

@@ -55,7 +55,7 @@ def body_of_method(method: Function, cls: PytreeClass, evaluator: Evaluator) -> 
 
 def is_overridden(name: str, instance: Instance, evaluator: Evaluator) -> bool:
     """Whether an instance may be of a subclass that has a method of its own of that name."""
-    return not instance.exact and evaluator.model.overriding(instance.cls, name, 0) is None
+    return not instance.exact and evaluator.model.is_overridden(instance.cls, name)
 
 
 def run_by(method: Function, cls: PytreeClass) -> dict[str, Function]:

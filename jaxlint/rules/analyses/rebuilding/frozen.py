@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from jaxlint.infer.bodies.slots import Slot, source
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -11,6 +11,7 @@ from jaxlint.infer.known.values import Instance, UnknownValue, plain
 from jaxlint.libraries.updates import MUTABLE_COPY
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.pytrees.families import Family
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.symbols.outline import Function, Unit
 from jaxlint.syntax.expressions import Attribute, Call, Name, last_name
@@ -171,11 +172,11 @@ def _runs_only_in(event: AssignAttribute, cls: PytreeClass, methods: frozenset[s
     method = event.place.method
     if not methods or method is None:
         return False
-    return is_called_only_by(method.name, (*cls.mro, *event.place.subclasses(cls)), methods)
+    return is_called_only_by(method.name, event.place.subclasses(cls).below(*cls.mro), methods)
 
 
 def is_called_only_by(
-    name: str, family: tuple[PytreeClass, ...], methods: frozenset[str], seen: frozenset[str] = frozenset()
+    name: str, family: Collection[PytreeClass] | Family, methods: frozenset[str], seen: frozenset[str] = frozenset()
 ) -> bool:
     """Whether a method is one of `methods`, or called by methods of the family that all are."""
     if name in methods or name in seen:

@@ -184,7 +184,7 @@ def _own_method(branch: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionS
     if dotted(branch.value) != method.self_name:
         return None
     found = owner.method(branch.attr)
-    if found is None or any(branch.attr in c.symbol.declaration.methods for c in evaluator.model.subclasses(owner)):
+    if found is None or evaluator.model.is_overridden(owner, branch.attr):
         return None
     return FunctionSymbol(found[0].module, found[1])
 
@@ -275,7 +275,7 @@ class _Updates:
         found = None if cls is None else cls.method(name)
         if cls is None or found is None or self._depth == _FAR:
             return None
-        if any(name in c.symbol.declaration.methods for c in evaluator.model.subclasses(cls)):
+        if evaluator.model.is_overridden(cls, name):
             return None
         symbol = FunctionSymbol(found[0].module, found[1])
         body = evaluator.calls.body_of(symbol)

@@ -497,4 +497,4 @@ class Expressions:
         """Whether no class that is seen below one that is no pytree has a method of that name of its own."""
         if name in cls.abstract_methods or not cls.bases_known:
             return False
-        return all(name not in c.symbol.declaration.methods for c in self._evaluator.model.subclasses(cls))
+        return not self._evaluator.model.is_overridden(cls, name)
