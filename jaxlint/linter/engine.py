@@ -280,17 +280,15 @@ class _Check:
             mark_irrelevant_files(modules, self._project, self._settings, digests=is_stored)
 
     def _take_index(self, run: Run) -> None:
-        """See whether the modules that have changed, and those that lead to them, add to the index what they did.
-
-        If they do not, all is indexed and checked again.
-        """
+        """See whether the index is the same for the changes; if it is not, all is indexed and checked again."""
         if not run.dirty:
             return
-        from jaxlint.linter.reindexing import adds_the_same
+        from jaxlint.linter.reindexing import indexed_again
 
         failures = len(self.errors)
         stored = run.stored_index
-        if stored is None or not adds_the_same(self._checker, stored, run.changed, run.dirty):
+        run.stored_index = None if stored is None else indexed_again(self._checker, stored, run.changed, run.dirty)
+        if run.stored_index is None:
             del self.errors[failures:]
             run.forget()
             self._checker.start_again()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
+from msgspec import structs
 
 from jaxlint.linter.checker import Checker
 from jaxlint.project.index import ImportGraph, IndexedModule, ProjectIndex, StoredIndex
@@ -19,27 +20,55 @@ def stored_index(project_index: ProjectIndex, modules: Iterable[Module], parts: 
     return StoredIndex(msgspec.Raw(encode(project_index)), stored)
 
 
-def adds_the_same(checker: Checker, stored: StoredIndex, changed: Iterable[Module], dirty: Collection[str]) -> bool:
-    """Whether some modules that have `changed`, and all that are `dirty` for it, add to an index what they did.
+def indexed_again(
+    checker: Checker, stored: StoredIndex, changed: Iterable[Module], dirty: Collection[str]
+) -> StoredIndex | None:
+    """What is stored after some modules have `changed`, if the index is the same; None if it is not.
 
-    Also, they must still import the same. If something fails meanwhile, they do not.
+    Asked are those modules and all that are `dirty` for them. If something fails meanwhile, it counts as another one.
     """
     index = stored.index
     if index.cycles:
-        return False  # what becomes of classes in a cycle depends on which is built first
+        return None  # what becomes of classes in a cycle depends on which is built first
     for module in changed:
         known = stored.module(module.path)
         if known is None or known.links != module.links:
-            return False
+            return None
     checker.adopt(ProjectIndex(index.imports))
+    other: dict[str, ProjectIndex] = {}
     for path in sorted(dirty):
         known = stored.module(path)
         if known is not None and known.part:
-            part = checker.part_of(checker.project.add_file(path))
-            if checker.errors or part != msgspec.msgpack.decode(known.part, type=ProjectIndex):
-                return False
+            part, before = checker.part_of(checker.project.add_file(path)), _part(known)
+            if checker.errors or part.cycles or part.seeing != before.seeing:
+                return None
+            if part != before:
+                other[path] = part
             checker.evict()
-    return True
+    return _with_parts(stored, index, other) if other else stored
+
+
+def _with_parts(stored: StoredIndex, index: ProjectIndex, other: Mapping[str, ProjectIndex]) -> StoredIndex | None:
+    """What is stored, with other parts of some modules; None if the sum of all parts is another one then.
+
+    What has to do with JAX at all must not have changed: it is part of who imports whom.
+    """
+    again, modules = ProjectIndex(index.imports), dict(stored.modules)
+    for path in stored.modules:
+        known = stored.module(path)
+        assert known is not None
+        if path in other:
+            encoded = msgspec.msgpack.encode(other[path])
+            modules[path] = msgspec.Raw(msgspec.msgpack.encode(IndexedModule(known.links, encoded)))
+        if known.part:
+            again.add(other[path] if path in other else _part(known))
+    again.close()
+    return structs.replace(stored, modules=modules) if again == index else None
+
+
+def _part(known: IndexedModule) -> ProjectIndex:
+    """The part of a module in the index."""
+    return msgspec.msgpack.decode(known.part, type=ProjectIndex)
 
 
 class IndexedModules:

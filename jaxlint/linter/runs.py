@@ -1,8 +1,8 @@
 """One run over the files of a project, with what an earlier run left in the cache.
 
 What is found in a file depends on its text, on those of the modules that it leads to (`jaxlint.project.reached`), on
-the settings, and on the index of the project. Findings of an earlier run still hold in a file that leads to no
-changed one, if the changed files add the same to the index as before.
+the settings, and on the index of the project. What an earlier run found in files that lead to nothing that has changed
+still holds, if the index is still the same.
 """
 
 from __future__ import annotations

@@ -61,6 +61,27 @@ def test_only_what_leads_to_a_change_is_checked_again(tmp_path: Path, checked: l
     assert len(set(checked)) == len(list(project.glob("*.py")))
 
 
+def test_what_others_tell_as_well_is_no_change(tmp_path: Path, checked: list[str]) -> None:
+    """The part of a module differs, and the sum of all parts does not."""
+    project, cache = write_project(tmp_path / "project"), tmp_path / "cache"
+    filling = "from state import State\n\n\ndef fill(state: State, xs):\n    xs.append(state.x)\n"
+    leaf, other = project / "leaf.py", project / "other.py"
+    leaf.write_text(filling)
+    other.write_text(filling)
+    every = {path.name for path in project.glob("*.py")}
+    for path, text, again in (
+        (leaf, "from state import State\n", {"leaf.py"}),
+        (leaf, filling, {"leaf.py"}),
+        (other, "from state import State\n", {"other.py"}),
+        (leaf, "from state import State\n", every),  # now nobody tells it
+    ):
+        found(project, cache)
+        checked.clear()
+        path.write_text(text)
+        found(project, cache)
+        assert {os.path.basename(path) for path in checked} == again
+
+
 def test_it_is_indexed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project, cache = write_project(tmp_path / "project"), tmp_path / "cache"
     assert found(project, cache) == BOTH
