@@ -37,6 +37,7 @@ from jaxlint.suppression.comments import Comments
 from jaxlint.symbols.trees import Trees
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Span
+from jaxlint.syntax.remembered import forget_statements
 from jaxlint.syntax.source import Unreadable
 
 if TYPE_CHECKING:
@@ -203,7 +204,8 @@ class Checker:
             self._trees.clear()
         store.evict()
         self.start_again(self.project_index)
-        gc.collect(1)  # what has survived this once is not looked at again
+        forget_statements()
+        gc.collect()
 
     def start_again(self, project_index: ProjectIndex | None = None) -> None:
         """Let go of all that was built, but for what is known of the project."""

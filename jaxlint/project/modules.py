@@ -295,9 +295,10 @@ class Project:
         return read | self.read_elsewhere
 
     def forget_outlines(self) -> None:
-        """Let go of the outlines that can be had again."""
+        """Let go of the outlines and texts that can be had again."""
         for module in self._modules.values():
             module.forget_outline()
+            module.forget_source()
 
     def add_source(self, source: Source) -> Module:
         """The module of a text that need not be on disk."""

@@ -6,9 +6,9 @@ To ask for each by itself takes a body as often as it has names. Both tell the s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from jaxlint.syntax.expressions import Comprehension, Display, Expr, Lambda, Name, NamedExpr, Starred, children
+from jaxlint.syntax.remembered import remembered
 from jaxlint.syntax.statements import (
     Body,
     FunctionDefinition,
@@ -78,7 +78,7 @@ def _target_reads(target: Expr, name: str) -> Iterator[Name]:
             yield from names_in(target, name)
 
 
-@lru_cache(maxsize=2048)  # of a long file that is edited, its statements alone, too
+@remembered(2048)  # of a long file that is edited, its statements alone, too
 def names_read(body: Body) -> frozenset[str]:
     """The variables that some statements read, change in place or delete, in functions inside too."""
     found: set[str] = set()
@@ -97,7 +97,7 @@ def names_read(body: Body) -> frozenset[str]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def names_captured(body: Body) -> frozenset[str]:
     """The variables that functions and lambdas in some statements read, which may be called at any time."""
     found: set[str] = set()

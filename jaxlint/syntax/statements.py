@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import msgspec
@@ -25,6 +24,7 @@ from jaxlint.syntax.expressions import (
     unpacked,
     with_parts,
 )
+from jaxlint.syntax.remembered import remembered
 
 
 class _Base(msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -313,7 +313,7 @@ def parts(expr: Expr, *, nested: bool = True) -> list[Expr]:
     return with_parts((expr,), nested=nested)
 
 
-@lru_cache(maxsize=2048)  # several ask for those of the same function
+@remembered(2048)  # several ask for those of the same function
 def own_parts(statement: Statement) -> Sequence[Expr]:
     """The expressions of a statement itself, with their parts; not those of the statements below it."""
     return with_parts(expressions(statement))
@@ -324,7 +324,7 @@ def all_parts(body: Body, *, nested: bool = True) -> Iterator[Expr]:
     return (part for statement in walk(body, nested=nested) for part in own_parts(statement))
 
 
-@lru_cache(maxsize=4096)  # of a long function, each statement alone
+@remembered(4096)  # of a long function, each statement alone
 def assigned_names(body: Body) -> frozenset[str]:
     """The variables that some statements bind (not those of nested functions)."""
     names: set[str] = set()
@@ -364,7 +364,7 @@ def target_names(target: Expr) -> Iterable[str]:
                 yield from target_names(item)
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def own_names(body: Body) -> frozenset[str]:
     """The variables that the body of a function binds and does not take from outside."""
     outer = {name for s in walk(body, nested=False) if isinstance(s, Outer) for name in s.names}
@@ -376,7 +376,7 @@ def is_own(name: str, params: Container[str], body: Body) -> bool:
     return name in params or name in own_names(body)
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def bound_once(body: Body) -> Mapping[str, Expr]:
     """The variables that a body and the functions in it bind once, by an assignment of the body, to what."""
     bound = Counter(name for statement in walk(body) for name in bound_names(statement))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TypeVar
 
 from jaxlint.infer.bodies.expecting import expects_error
@@ -18,6 +18,7 @@ from jaxlint.syntax.expressions import (
     NamedExpr,
     last_name,
 )
+from jaxlint.syntax.remembered import remembered
 from jaxlint.syntax.statements import (
     Body,
     ClassDefinition,
@@ -132,7 +133,7 @@ class Contents:
         return frozenset(names)
 
 
-@lru_cache(maxsize=512)  # of a long file that is edited, where most bodies stay as they are
+@remembered(512)  # of a long file that is edited, where most bodies stay as they are
 def contents_of(body: Body) -> Contents:
     """What a body holds."""
     return Contents(body)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 
 import msgspec
 from msgspec.structs import replace
@@ -24,6 +23,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     dotted,
 )
+from jaxlint.syntax.remembered import remembered
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -151,7 +151,7 @@ def source(slot: Slot, body: Body) -> Slot | None:
     return source_among(slot, bindings_in(body))
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def bindings_in(body: Body) -> Sequence[Binding]:
     """The variables that the statements of a body bind; what a list or dict holds is not known once it may change."""
     contents = contents_of(body)

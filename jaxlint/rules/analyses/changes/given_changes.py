@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 import msgspec
 
@@ -17,6 +16,7 @@ from jaxlint.rules.analyses.changes.purposes import Purpose, is_cache, made_from
 from jaxlint.rules.analyses.instances.callees import Callee, callee_of
 from jaxlint.symbols.outline import names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, Compare, Expr, Name
+from jaxlint.syntax.remembered import remembered
 from jaxlint.syntax.statements import Body, Do, Statement
 
 #: Through how many functions a change is followed.
@@ -73,7 +73,7 @@ def _by_method(call: Call, func: Attribute, body: Body, names: frozenset[str]) -
         yield GivenChange(Slot(place.root, place.path[:-1]), Purpose(), is_used, False, func.attr)
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _own_changes(body: Body, names: frozenset[str]) -> tuple[GivenChange, ...]:
     """What the statements of a body themselves change of what some parameters are given."""
     made: set[str] | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 
 import msgspec
 
@@ -36,6 +35,7 @@ from jaxlint.syntax.expressions import (
     items_of,
     last_name,
 )
+from jaxlint.syntax.remembered import remembered
 from jaxlint.syntax.statements import (
     Assert,
     Body,
@@ -182,7 +182,7 @@ IsTraced = Callable[[Expr], bool]
 KindOf = Callable[[Expr], str]
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def names_asked_in(body: Body) -> frozenset[str]:
     """The variables that stand where something in a body, functions inside left out, may ask for a value.
 
