@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import own, returned
@@ -21,9 +21,12 @@ from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, trace
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Expr, Name, dotted
+from jaxlint.syntax.source import Source
 from jaxlint.syntax.statements import Assign, parts
 
 _NUMBERS = frozenset({"int", "float"})
+#: Finds what gives a variable the result of a function.
+_GIVING = re.compile(r"=\s*(?:\w+\.)*(\w+)\(")
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
 
 
@@ -162,8 +165,23 @@ def _comes_back(code: CodeRead) -> bool:
     """Whether the module gives the function again what it has returned: `state = step(state)`."""
     if code.function is None:
         return False
-    again = rf"(?<![\w.])([\w.]+)\b[^=\n]*=\s*(?:\w+\.)*{re.escape(code.function.name)}\([^\n]*?(?<![\w.])\1\b"
-    return re.search(again, code.place.module.source.text) is not None
+    source, name = code.place.module.source, code.function.name
+    rows = _rows_giving(source).get(name, ())
+    again = rf"(?<![\w.])([\w.]+)\b[^=\n]*=\s*(?:\w+\.)*{re.escape(name)}\([^\n]*?(?<![\w.])\1\b" if rows else ""
+    return any(re.search(again, source.text[start:end]) for start, end in rows)
+
+
+def _rows_giving(source: Source) -> Mapping[str, list[tuple[int, int]]]:
+    """Where rows begin and end that give a variable what a function returns, by its name: thousands may ask."""
+    found: dict[str, list[tuple[int, int]]] | None = source.shared.get(_GIVING)
+    if found is None:
+        found, text = {}, source.text
+        for match in _GIVING.finditer(text):
+            end = text.find("\n", match.end())
+            row = text.rfind("\n", 0, match.start()) + 1, len(text) if end < 0 else end
+            found.setdefault(match[1], []).append(row)
+        source.shared[_GIVING] = found
+    return found
 
 
 def _is_strong(expr: Expr, leaves: TracedLeaves, code: CodeRead, evaluator: Evaluator) -> bool:
