@@ -12,12 +12,25 @@ read what it likes of a module that it has.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
 if TYPE_CHECKING:
-    from jaxlint.project.modules import Module
+    from jaxlint.symbols.names_used import NamesUsed
+
+
+class Answering(Protocol):
+    """What the text of a module alone tells: no answer can rest on anything else."""
+
+    path: str
+
+    @property
+    def names_used(self) -> NamesUsed:
+        """By which names it may know of what others declare."""
+
+    def given_to(self, functions: str) -> tuple[frozenset[str] | None, ...]:
+        """By statement that calls one of some functions: the names that calls are given in it."""
 
 
 #: It calls something of that name, imports it from a module, gives it to `partial` or a transformation, imports a
@@ -25,34 +38,33 @@ if TYPE_CHECKING:
 _HOW = CALLED, IMPORTED, GIVEN, MODULE, SET = "cigma"
 
 
-def _knows(module: Module, word: str) -> str:
+def _knows(module: Answering, word: str) -> str:
     """How a module knows of a name: `CALLED` and so on, each if it does."""
     used = module.names_used
     places = (used.called, used.imported, used.given, used.modules, used.attributes_set)
     return "".join([how for how, names in zip(_HOW, places, strict=True) if word in names])
 
 
-def _hands_on(module: Module, _: str) -> str:
+def _hands_on(module: Answering, _: str) -> str:
     """Whether a module hands on all that it imports from another one."""
     return "*" if module.names_used.has_star_imports else ""
 
 
-def _has_method(module: Module, word: str) -> str:
+def _has_method(module: Answering, word: str) -> str:
     """Whether a class has a method of its own: `Class.method`."""
     owner, _, method = word.rpartition(".")
     return "m" if method in module.names_used.methods.get(owner, ()) else ""
 
 
-def _gives(module: Module, word: str) -> str:
+def _gives(module: Answering, word: str) -> str:
     """Whether a statement that calls certain functions may give them a name: `name function function`."""
     name, _, functions = word.partition(" ")
     given = module.given_to(functions)
     return "g" if any(names is None or name in names for names in given) else ""
 
 
-#: What a module can be asked about a word. The answer follows from its text alone (a `Module` knows no other one), and
-#: is empty where it has nothing to do with the word.
-ANSWERS: Mapping[str, Callable[[Module, str], str]] = {
+#: What a module can be asked about a word; the answer is empty where it has nothing to do with the word.
+ANSWERS: Mapping[str, Callable[[Answering, str], str]] = {
     "knows": _knows,
     "hands on": _hands_on,
     "has method": _has_method,
@@ -138,7 +150,7 @@ class Reached:
         if start != path:
             self.noted.by.setdefault(start, set()).add(path)
 
-    def ask(self, question: str, word: str, modules: Collection[Module], start: str) -> dict[str, str]:
+    def ask(self, question: str, word: str, modules: Collection[Answering], start: str) -> dict[str, str]:
         """The answers of modules that are not empty, by their paths; `start` is whom it is asked about."""
         asked = self.noted.asked.setdefault((question, start), Asked())
         asked.words.add(word)
@@ -161,7 +173,7 @@ class Reached:
         for path, answers in other.answers.items():
             self.noted.answers.setdefault(path, {}).update(answers)
 
-    def change(self, changed: Mapping[str, Module]) -> set[str]:
+    def change(self, changed: Mapping[str, Answering]) -> set[str]:
         """Take note that some modules have another text: the modules whose findings may differ for it.
 
         These are the changed ones, those about which they say something else now, and all that lead to one of them.

@@ -16,7 +16,7 @@ from jaxlint.finding import Confidence
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project
 from jaxlint.project.modules import Module, Project
-from jaxlint.project.reached import ANSWERS, Noted, Reached, Stored
+from jaxlint.project.reached import ANSWERS, Answering, Noted, Reached, Stored
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.syntax.source import Source
 from tests.linter.test_order import variants
@@ -79,7 +79,7 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
     with monkeypatch.context() as patch:
         for question, answer in ANSWERS.items():
 
-            def answered(module: Module, word: str, answer: Callable[[Module, str], str] = answer) -> str:
+            def answered(module: Answering, word: str, answer: Callable[[Answering, str], str] = answer) -> str:
                 before = set(read)
                 found = answer(module, word)
                 read.intersection_update(before)
