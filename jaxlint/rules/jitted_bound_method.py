@@ -454,7 +454,7 @@ def _problem_of_part(
     event: Transformed, compiled: Function, cls: PytreeClass, changed: str, changing: Function
 ) -> Problem:
     """The problem of a method of an instance that `self` holds: it is bound to that instance, and to its values."""
-    part = changed.partition(".")[0].removesuffix("[...]")
+    part = changed.partition(".")[0].partition("[")[0]
     way_out = f"compile a function that is given `{part}` as an argument"
     return Problem(
         at=event.at,

@@ -191,6 +191,8 @@ def _unhashable(at: object, method: Function, cls: PytreeClass, evaluator: Evalu
     way_out = why.way_out
     if cls.is_pytree:
         way_out = f"drop `{method.self_name}` from the static arguments: a pytree is traced as it is"
+        if any(one.transform.name == "jax.pmap" for one in evaluator.calls.transformed.decorating(method, cls.module)):
+            way_out = f"give `{method.self_name}` the axis None in `in_axes` instead of holding it static"
     elif is_hashable(cls) is not False:
         way_out = f"register `{cls.name}` as a pytree, and drop `{method.self_name}` from the static arguments"
     return Problem(

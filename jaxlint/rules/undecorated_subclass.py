@@ -298,7 +298,8 @@ def _decorating(cls: PytreeClass, base: PytreeClass, evaluator: Evaluator) -> Pr
     changes = _decorators(cls, base, [text for text, _ in filter(None, written)], evaluator)
     if not changes:
         return None
-    imports = tuple(needed for _, some in filter(None, written) for needed in some)
+    used = " ".join(text for change in changes for text in _put_there(change))
+    imports = tuple(needed for text, some in filter(None, written) for needed in some if text.partition("(")[0] in used)
     return Proposal(f"Decorate `{declared.name}` like `{base.name}`", Applicability.UNSAFE, changes, imports)
 
 
@@ -322,6 +323,13 @@ def _is_rebuilt_by_its_own(cls: PytreeClass, base: PytreeClass) -> bool:
     """Whether the methods that take instances apart fit the constructor of a class: it declares both, or none."""
     own = cls.symbol.declaration.methods
     return base.framework.unflatten is Unflatten.CUSTOM and ("__init__" not in own or "tree_flatten" in own)
+
+
+def _put_there(change: Change) -> tuple[str, ...]:
+    """What a change writes for decorators."""
+    if isinstance(change, Decorate):
+        return change.decorators
+    return (change.template,) if isinstance(change, Rewrite) else ()
 
 
 def _decorators(cls: PytreeClass, base: PytreeClass, texts: Sequence[str], evaluator: Evaluator) -> tuple[Change, ...]:

@@ -88,3 +88,23 @@ def test_several_names_at_once() -> None:
     after = "from functools import cache, partial, wraps\nprint(cache)\n"
     edits = unused_imports(before, after, lambda name: False)
     assert applied(after, edits) == "from functools import cache\nprint(cache)\n"
+
+
+def test_a_decorator_that_is_not_needed_is_not_imported(tmp_path: Path) -> None:
+    """A dataclass without fields of its own is registered alone: `dataclasses` is not imported for that."""
+    (tmp_path / "base.py").write_text(
+        "import jax\nfrom dataclasses import dataclass\n\n\n"
+        "@dataclass\n@jax.tree_util.register_pytree_node_class\nclass Problem:\n    x: jax.Array\n\n"
+        "    def tree_flatten(self):\n        return (self.x,), None\n\n"
+        "    @classmethod\n    def tree_unflatten(cls, aux, children):\n        return cls(*children)\n"
+    )
+    text = (
+        "import jax\n\nfrom base import Problem\n\n\n"
+        "class Plate(Problem):\n    def twice(self):\n        return 2 * self.x\n\n\n"
+        "def run():\n    return jax.jit(lambda p: p.x)(Plate(jax.numpy.ones(2)))\n"
+    )
+    (tmp_path / "main.py").write_text(text)
+    done = fix_paths([str(tmp_path)], Settings(select=("JAX101",)), unsafe=True)
+    assert [finding.code for finding in done.fixed] == ["JAX101"]
+    decorated = "@jax.tree_util.register_pytree_node_class\nclass Plate"
+    assert (tmp_path / "main.py").read_text() == text.replace("class Plate", decorated)

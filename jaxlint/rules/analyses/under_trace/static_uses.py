@@ -94,7 +94,7 @@ INSTEAD = {
     LOOP: "use `jax.lax.while_loop`",
     CHECK: "check it before the call, or use `jax.experimental.checkify`",
     COUNT: "use `jax.lax.fori_loop`",
-    SLICE: "use `jax.lax.dynamic_slice`",
+    SLICE: "use `jax.lax.dynamic_slice`, or a mask where the length changes",
     INDEX: "make an array of the list, or use `jax.lax.switch`",
     KEY: "use `jax.lax.switch`",
     CONVERSION: "compute with the array itself",
