@@ -25,7 +25,7 @@ from jaxlint.rules.analyses.changes.mutations import CONTAINERS, Mutation, mutat
 from jaxlint.rules.analyses.changes.purposes import is_cache
 from jaxlint.rules.analyses.changes.put_back import is_emptied, is_put_back
 from jaxlint.rules.analyses.changes.returning import returning_also
-from jaxlint.rules.analyses.changes.stale import begins_anew, is_own_alone
+from jaxlint.rules.analyses.changes.stale import begins_anew, is_own_alone, is_used_at_once
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
 from jaxlint.rules.base import BodyRule, Problem
@@ -408,6 +408,12 @@ def _while_tracing(
         return  # filled at each trace, for what comes behind
     if is_put_back(Slot(root, (attr,)), function, code.body) or is_emptied(f"{root}.{attr}", code.body):
         return  # bound for what is called meanwhile
+    is_scratch = (
+        method is not None
+        and on_self
+        and not mutation.purpose.updates
+        and is_used_at_once(mutation.at, attr, method, code.body, cls)
+    )
     every = "turn" if applied.transform.kind is Kind.LOOP else "call"
     yield Problem(
         at=mutation.at,
@@ -418,6 +424,7 @@ def _while_tracing(
         ),
         reason=f"`{root}` is no traced argument: its attributes are read and written while tracing",
         help=f"make `{attr}` an argument and a result of `{function.name}`",
+        confidence=Confidence.LOW if is_scratch else None,
     )
 
 

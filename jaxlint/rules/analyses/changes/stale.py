@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from jaxlint.infer.bodies.slots import Slot
+from jaxlint.infer.bodies.slots import Slot, changed_by
 from jaxlint.infer.choosing.given import is_plain
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
@@ -351,6 +351,17 @@ def begins_anew(attr: str, method: Function, body: Body, cls: PytreeClass) -> bo
                 return False
             return all(dotted(part) != path for part in parts(statement.value))
     return False
+
+
+def is_used_at_once(at: object, attr: str, method: Function, body: Body, cls: PytreeClass) -> bool:
+    """Whether an attribute is set and then read in one block, and no method but this one reads it."""
+    if any(attr in one.self_reads for c in cls.mro for one in own_methods(c) if one.name != method.name):
+        return False
+    path = f"{method.self_name}.{attr}"
+    for index, statement in enumerate(body):
+        if any(place is at for place, _ in changed_by(statement)):
+            return any(dotted(part) == path for part in all_parts(body[index + 1 :]))
+    return any(is_used_at_once(at, attr, method, block, cls) for statement in body for block in blocks(statement))
 
 
 def is_own_alone(attr: str, method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
