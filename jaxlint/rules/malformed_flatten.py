@@ -30,13 +30,12 @@ from jaxlint.rules.analyses.rebuilding.exchanged import (
 from jaxlint.rules.analyses.rebuilding.flattening import Rebuilt, Routine
 from jaxlint.rules.analyses.rebuilding.registered_pairs import Registered, registered_pairs
 from jaxlint.rules.analyses.rebuilding.returned_pair import Flaw, flaw_of_pair
-from jaxlint.rules.analyses.rebuilding.spread_children import aux_names, behind_children, keeps_names
+from jaxlint.rules.analyses.rebuilding.spread_children import aux_names, behind_children, keeps_names, unpacks_leaves
 from jaxlint.rules.analyses.rebuilding.unset_reads import unset_read
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Display, Expr, Name, Span, dotted
-from jaxlint.syntax.statements import Assign, target_names
+from jaxlint.syntax.expressions import Call, Expr, Span, dotted
 
 
 class MalformedFlatten(ClassRule, BodyRule):
@@ -248,7 +247,7 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
     own = positional[1:] if "classmethod" in decorators else positional if "staticmethod" in decorators else []
     if len(own) != 2:
         return None
-    unpacked = _unpacks_leaves(own[0], cls, method, evaluator)
+    unpacked = unpacks_leaves(own[0], cls, method, evaluator)
     if unpacked is not None and takes_children_last(own):
         return _problem(
             cls,
@@ -267,16 +266,6 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
             f"write `tree_unflatten(cls, {own[1]}, {own[0]})`",
             _exchanged(method, own),
         )
-    return None
-
-
-def _unpacks_leaves(name: str, cls: PytreeClass, method: Function, evaluator: Evaluator) -> Name | None:
-    """Where a parameter is unpacked into variables that are named like the children, each of them."""
-    for statement in evaluator.calls.body_of(FunctionSymbol(cls.module, method)) or ():
-        match statement:
-            case Assign(targets=(Display() as target,), value=Name() as unpacked) if unpacked.id == name:
-                named = bool(cls.explicit_leaves) and set(target_names(target)) == set(cls.explicit_leaves or ())
-                return unpacked if named else None
     return None
 
 
@@ -330,7 +319,11 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
     aux = aux_names(cls, flatten, behind)
     if aux is None or any(stored.get(name) != name for name in aux):
         return
-    if tuple(taken[: len(children) + len(aux)]) == (*children, *aux):
+    given, into = (*children, *aux), taken[: len(children) + len(aux)]
+    if tuple(into) != given and set(into) == set(given) and all(stored.get(name) == name for name in given):
+        exchanged = next((one, other) for one, other in zip(given, into, strict=True) if one != other)
+        yield _behind(cls, method.return_values[0], *exchanged)
+    if tuple(into) == given:
         left = [p for p in parameters if p.name not in (*children, *aux)]
         required = next((p for p in left if p.default is None), None)
         lost = next((p for p in left if p.name in stored and not is_only_shown(stored[p.name], cls)), None)
@@ -348,6 +341,16 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
             "give all attributes, and pass them all in `tree_unflatten`",
             completed(cls, evaluator) if aux else children_completed(flatten, [stored.get(p.name) for p in left]),
         )
+
+
+def _behind(cls: PytreeClass, call: Expr, sent: str, into: str) -> Problem:
+    return _problem(
+        cls,
+        call,
+        f"`tree_unflatten` of `{cls.name}` passes children and aux data in another order than the constructor takes"
+        f" them, which gets `{sent}` for `{into}`: each transformation exchanges them; pass them by their names",
+        "pass children and aux data in the order of the constructor, or by their names",
+    )
 
 
 def _compared(

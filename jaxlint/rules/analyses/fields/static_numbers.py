@@ -47,6 +47,7 @@ from jaxlint.rules.analyses.fields.seldom_moved import (
 )
 from jaxlint.rules.analyses.fields.stepped import SCALING, Moved, moved_at_each_turn
 from jaxlint.rules.analyses.fields.swept import swept_into
+from jaxlint.rules.analyses.fields.swept_by_loops import swept_by_loops
 from jaxlint.rules.analyses.under_trace.traced import carries_arrays, is_seen_to_cross
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -254,6 +255,13 @@ def _swept(code: CodeRead, evaluator: Evaluator) -> Iterator[StaticNumber]:
             if passed or is_seen_to_cross(cls, evaluator):
                 is_scheduled = isinstance(event, Replace)
                 yield StaticNumber(given.at, cls, field, _CHANGES, Confidence.MEDIUM, is_scheduled=is_scheduled)
+    for construct, given in swept_by_loops(code, evaluator):
+        cls, number = construct.cls.cls, plain(given.value)
+        field = _static_field(given.name, cls)
+        if field is None or is_swept(number) or not is_stored(field.name, cls):
+            continue
+        if plain(evaluator.promises.field(field, cls)) == Scalar("float"):
+            yield StaticNumber(given.at, cls, field, _CHANGES, Confidence.MEDIUM)
 
 
 def _is_float(value: Value) -> bool:

@@ -52,13 +52,13 @@ def swept_into(code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[Construct
     for loop in (s for s in code.statements if isinstance(s, For)) if made else ():
         names = set(target_names(loop.target))
         for statement in _once_a_turn(loop.body):
-            if isinstance(statement, Assign) and _is_float_of(statement.value, names):
+            if isinstance(statement, Assign) and is_float_of(statement.value, names):
                 names.update(name for target in statement.targets for name in target_names(target))
         for event in _fed_back(loop, made, code, evaluator):
             exprs = {id(a.at): a.value for a in event.call.args}
             for given in event.keywords if isinstance(event, Replace) else event.arguments:
                 expr = exprs.get(id(given.at))
-                if expr is not None and (_is_one_of(expr, names) or _is_float_of(expr, names)):
+                if expr is not None and (_is_one_of(expr, names) or is_float_of(expr, names)):
                     yield event, given
 
 
@@ -155,7 +155,7 @@ def _is_one_of(expr: Expr, names: set[str]) -> bool:
     return isinstance(expr, Name) and expr.id in names
 
 
-def _is_float_of(expr: Expr, names: set[str]) -> bool:
+def is_float_of(expr: Expr, names: set[str]) -> bool:
     """Whether an expression is `float(...)` of a variable, or of what a function or an item makes of it.
 
     Or what arithmetic makes of it that gives floats: `hot ** (1 - stage / stages)`.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Name, dotted
+from jaxlint.syntax.statements import Assign, target_names
 
 
 def behind_children(method: Function) -> Sequence[Argument] | None:
@@ -50,3 +53,13 @@ def keeps_names(cls: PytreeClass, flatten: Function) -> bool:
     if not isinstance(children, Display) or len(children.items) != len(cls.explicit_leaves or ()):
         return False
     return all(isinstance(item, Attribute) for item in children.items)
+
+
+def unpacks_leaves(name: str, cls: PytreeClass, method: Function, evaluator: Evaluator) -> Name | None:
+    """Where a parameter is unpacked into variables that are named like the children, each of them."""
+    for statement in evaluator.calls.body_of(FunctionSymbol(cls.module, method)) or ():
+        match statement:
+            case Assign(targets=(Display() as target,), value=Name() as unpacked) if unpacked.id == name:
+                named = bool(cls.explicit_leaves) and set(target_names(target)) == set(cls.explicit_leaves or ())
+                return unpacked if named else None
+    return None
