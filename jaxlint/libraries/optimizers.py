@@ -35,3 +35,5 @@ SCHEDULES = frozenset(
 )
 #: What such a function is an instance of, by the name of the type.
 SCHEDULE = "optax.Schedule"
+#: The only one of them that returns what it was given, and no array.
+CONSTANT_SCHEDULE = "constant_schedule"

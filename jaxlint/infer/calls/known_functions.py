@@ -41,7 +41,7 @@ from jaxlint.infer.known.values import (
     plain,
 )
 from jaxlint.libraries import arrays
-from jaxlint.libraries.optimizers import SCHEDULE, SCHEDULES
+from jaxlint.libraries.optimizers import CONSTANT_SCHEDULE, SCHEDULE, SCHEDULES
 from jaxlint.libraries.standard import FLOATS_OF_FLOATS
 from jaxlint.libraries.transforms import WRAPPERS
 from jaxlint.libraries.trees import RAVEL, TREE_FLATTEN, TREE_MAPS, TREE_STRUCTURE, TREE_UNFLATTEN
@@ -170,8 +170,16 @@ class KnownFunctions:
         return Partial(inner, args, given)
 
     def _schedule(self, name: str, call: Call, values: Values, env: Environment) -> Value:
-        """A function of the step that optax makes of numbers."""
-        return Partial(Symbolic(External(SCHEDULE)), (), ())
+        """A function of the step that optax makes of numbers; that of a constant is bound to it."""
+        constant = name.endswith(CONSTANT_SCHEDULE)
+        return Partial(Symbolic(External(SCHEDULE)), call.args[:constant], tuple(values.held[:constant]))
+
+    def _scheduled(self, name: str, call: Call, values: Values, env: Environment) -> Value:
+        """What a schedule gives for a step: an array, of one element if the step is one."""
+        if len(values) != 1 or call.has_star:
+            return UNKNOWN
+        step = plain(values[0])
+        return Array("jax", step.single if isinstance(step, Array) else isinstance(step, Scalar) or None)
 
     def _decorated(self, name: str, call: Call, values: Values, env: Environment) -> Value:
         decorated = plain(values[0]) if values else UNKNOWN
@@ -303,6 +311,7 @@ _BY_NAME: dict[str, _Handler] = {
     **dict.fromkeys((*TREE_STRUCTURE, *TREE_FLATTEN, *TREE_UNFLATTEN, RAVEL), KnownFunctions._of_structure),
     PARTIAL: KnownFunctions._partial,
     **dict.fromkeys(SCHEDULES, KnownFunctions._schedule),
+    SCHEDULE: KnownFunctions._scheduled,
     **dict.fromkeys(WRAPPERS, KnownFunctions._same),
     **dict.fromkeys(BY_DECORATOR, KnownFunctions._decorated),
     **dict.fromkeys(("collections.OrderedDict", "collections.Counter"), KnownFunctions._dict),
