@@ -21,6 +21,7 @@ from jaxlint.rules.analyses.fixes.initial_floats import beginning_with_float
 from jaxlint.rules.analyses.fixes.static_numbers import leaf_of_number, or_leaf
 from jaxlint.rules.analyses.under_trace.carried import PARAMETERS, Change, changes
 from jaxlint.rules.analyses.under_trace.forms import (
+    GRADIENT,
     NOTHING,
     Difference,
     Fixed,
@@ -396,4 +397,6 @@ def _after(found: Difference, evaluator: Evaluator) -> tuple[str, str]:
 
 def _alike(form: Form) -> str:
     """What is to be put in the place of None."""
+    if form == GRADIENT:
+        return "zeros like what is differentiated"
     return described(form) if isinstance(form, (Held, State)) else "an array of the same shape and type"

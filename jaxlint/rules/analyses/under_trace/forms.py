@@ -37,6 +37,8 @@ class Something(msgspec.Struct, frozen=True):
     """Anything but None; an array by its annotation alone has items and results of methods that are no more."""
 
     declared_array: bool = False
+    #: It has the structure of what is differentiated, whatever that is.
+    gradient: bool = False
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -102,6 +104,7 @@ UNKNOWN = Unknown()
 MAYBE_NONE = Unknown(maybe_none=True)
 SOMETHING = Something()
 DECLARED_ARRAY = Something(declared_array=True)
+GRADIENT = Something(gradient=True)
 NOTHING = Nothing()
 
 
@@ -244,6 +247,8 @@ def described(form: Form) -> str:
     match form:
         case Nothing():
             return "None"
+        case Something(gradient=True):
+            return "a gradient"
         case Leaf(kind=kind):
             return _ARTICLES.get(kind, "an array")
         case Fixed(value=value):

@@ -10,6 +10,8 @@ import msgspec
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.under_trace.forms import (
+    DECLARED_ARRAY,
+    GRADIENT,
     MAYBE_NONE,
     SOMETHING,
     UNKNOWN,
@@ -68,7 +70,21 @@ class Member(msgspec.Struct, frozen=True, eq=False):
     name: str
 
 
-Thing: TypeAlias = "Form | Code | ClassThing | Library | Member"
+class Differentiated(msgspec.Struct, frozen=True):
+    """What returns the gradient of a function, perhaps behind its value, which may be a pair."""
+
+    with_value: bool
+    has_aux: bool
+
+    def called(self) -> Form:
+        """What a call returns: a gradient has the structure of what is differentiated, which is never None."""
+        value = of_tuple([SOMETHING, UNKNOWN]) if self.has_aux else SOMETHING
+        if self.with_value:
+            return of_tuple([value, GRADIENT])
+        return of_tuple([GRADIENT, UNKNOWN]) if self.has_aux else GRADIENT
+
+
+Thing: TypeAlias = "Form | Code | ClassThing | Library | Member | Differentiated"
 
 
 class Frame(msgspec.Struct):
@@ -98,6 +114,27 @@ class Frame(msgspec.Struct):
         return seen_by(held, self.facts) if self.facts else held
 
 
+def differentiated(call: Call, *, with_value: bool) -> Thing:
+    """What `jax.grad(f, …)` makes, where it is told whether the function returns a pair."""
+    has_aux = call.keyword("has_aux")
+    if call.has_star or not (has_aux is None or (isinstance(has_aux, Constant) and has_aux.kind == "bool")):
+        return UNKNOWN
+    return Differentiated(with_value, isinstance(has_aux, Constant) and bool(has_aux.value))
+
+
+def item_at(form: Form, index: Expr) -> Form:
+    """What `form[index]` is."""
+    if isinstance(form, Leaf) or form == DECLARED_ARRAY:
+        return form
+    if isinstance(form, Held) and isinstance(index, Constant):
+        return form.entries.get(str(index.value), UNKNOWN)
+    if isinstance(form, State) and form.cls.framework.is_tuple and isinstance(index, Constant):
+        names = [field.name for field in form.cls.fields]
+        if isinstance(index.value, int) and 0 <= index.value < len(names):
+            return form.fields.get(names[index.value], UNKNOWN)
+    return UNKNOWN
+
+
 def callable_of(thing: Thing) -> Thing:
     """What is called where a thing is: of an instance, its method for that."""
     return Member(thing, "__call__") if isinstance(thing, State) else thing
@@ -116,7 +153,7 @@ def held_by(expr: Expr, variables: Mapping[str, Thing]) -> Thing | None:
 
 def form_of(thing: Thing) -> Form:
     """A thing as a part of a tree."""
-    return UNKNOWN if isinstance(thing, (Code, ClassThing, Library, Member)) else thing
+    return UNKNOWN if isinstance(thing, (Code, ClassThing, Library, Member, Differentiated)) else thing
 
 
 def joined(things: list[Thing]) -> Thing:

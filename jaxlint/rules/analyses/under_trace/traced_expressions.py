@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, Instance, plain
-from jaxlint.libraries.transforms import TRANSFORMS, Kind
+from jaxlint.libraries.transforms import TRANSFORMS, Kind, Returns
 from jaxlint.libraries.updates import COPYING_NAMES, REPLACE_FUNCTIONS, TREE_AT
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -27,7 +27,6 @@ from jaxlint.rules.analyses.under_trace.forms import (
     Leaf,
     Moved,
     Nothing,
-    Something,
     State,
     Unknown,
     Written,
@@ -47,6 +46,7 @@ from jaxlint.rules.analyses.under_trace.library_forms import called, method, pla
 from jaxlint.rules.analyses.under_trace.things import (
     ClassThing,
     Code,
+    Differentiated,
     Frame,
     Library,
     Member,
@@ -56,8 +56,10 @@ from jaxlint.rules.analyses.under_trace.things import (
     code_of,
     compared,
     dict_of,
+    differentiated,
     form_of,
     held_by,
+    item_at,
     joined,
     may_change,
     of_tuple,
@@ -93,6 +95,7 @@ from jaxlint.syntax.statements import Body
 _MOST = 6000
 #: Transformations whose function returns what it returned.
 _SAME = (Kind.JIT, Kind.CHECKPOINT, Kind.NAME)
+_GRADIENTS = (Returns.GRADIENT, Returns.VALUE_AND_GRADIENT)
 
 
 class Expressions:
@@ -185,7 +188,7 @@ class Expressions:
             case Subscript(value=value, index=index):
                 inner = self._form(index, frame)
                 found = in_table(value, inner, self.settling(frame)) if isinstance(inner, OF_STATIC) else None
-                return found or self._item(self._form(value, frame), index)
+                return found or item_at(self._form(value, frame), index)
             case NamedExpr(target=target, value=value):
                 thing = self.value(value, frame)
                 self.bind(target, thing, frame)
@@ -275,7 +278,7 @@ class Expressions:
             if expr.attr in owner.fields:
                 return owner.fields[expr.attr]
             return self._held(owner, expr.attr)
-        if isinstance(owner, (Leaf, Something)) and owner != SOMETHING:
+        if isinstance(owner, Leaf) or owner == DECLARED_ARRAY:
             return owner if expr.attr in ("T", "mT") else Member(owner, expr.attr)
         return Member(owner, expr.attr) if isinstance(owner, (Held, ClassThing)) else UNKNOWN
 
@@ -294,18 +297,6 @@ class Expressions:
         if isinstance(declared, Instance):
             return State(declared.cls, {}, declared.exact)
         return DECLARED_ARRAY if isinstance(declared, Array) else UNKNOWN
-
-    @staticmethod
-    def _item(form: Form, index: Expr) -> Form:
-        if isinstance(form, Leaf) or form == DECLARED_ARRAY:
-            return form
-        if isinstance(form, Held) and isinstance(index, Constant):
-            return form.entries.get(str(index.value), UNKNOWN)
-        if isinstance(form, State) and form.cls.framework.is_tuple and isinstance(index, Constant):
-            names = [field.name for field in form.cls.fields]
-            if isinstance(index.value, int) and 0 <= index.value < len(names):
-                return form.fields.get(names[index.value], UNKNOWN)
-        return UNKNOWN
 
     # -- calls ------------------------------------------------------------------------------
 
@@ -334,6 +325,9 @@ class Expressions:
                 return self.result(func, given, keywords, frame.depth + 1)
             case Library(name=name):
                 return self._of_library(name, call, given, keywords)
+            case Differentiated() if NOTHING not in given:
+                self._handed(call, frame)
+                return func.called()
             case Member(owner=owner, name=attr):
                 return self._method(owner, attr, call, given, keywords, frame)
         at = call.func.value if isinstance(call.func, Attribute) else None
@@ -354,6 +348,8 @@ class Expressions:
         transform = TRANSFORMS.get(name)
         if transform is not None and not transform.runs and transform.kind in _SAME and given:
             return given[0] if isinstance(given[0], Code) else UNKNOWN
+        if transform is not None and transform.returns in _GRADIENTS:
+            return differentiated(call, with_value=transform.returns is Returns.VALUE_AND_GRADIENT)
         if name == "functools.partial" and given and isinstance(given[0], Code) and not call.has_star:
             code = given[0]
             return replace(code, positional=(*code.positional, *given[1:]), keywords={**code.keywords, **keywords})
