@@ -19,6 +19,7 @@ from jaxlint.libraries.updates import UPDATE_METHODS
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.instances.asked_classes import AskedClasses
 from jaxlint.rules.analyses.instances.dict_fields import DictRead, read_of_dicts
 from jaxlint.rules.analyses.instances.hopes import is_made_in
@@ -243,6 +244,8 @@ def _leads_astray(path: list[str], cls: PytreeClass, given: GivenClasses) -> boo
     field = cls.field(path[0])
     if field is None:
         return misses_attribute(cls, path[0], given.model)
+    if path[1:] and path[0] == "params" and is_train_state(cls):
+        return not hasattr(dict, path[1])  # linen makes a dict of them
     held = plain(given.annotations.read(field.annotation)) if path[1:] and field.annotation is not None else None
     if isinstance(held, Container) and held.kind == "dict" and not hasattr(dict, path[1]):
         return True

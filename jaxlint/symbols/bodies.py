@@ -7,7 +7,7 @@ import re
 from jaxlint.libraries.packages import STATEFUL
 from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.symbols.outline import Function, Outline
-from jaxlint.syntax.expressions import Call, Constant, dotted, items_of, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, dotted, items_of, last_name
 from jaxlint.syntax.statements import parts
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -32,12 +32,17 @@ def makes_what_it_says(function: Function) -> bool:
     made: set[str] = set()
     for value in function.return_values if function.returns is not None else ():
         for part in items_of(value):
-            if type(part) is Call and (name := last_name(part.func))[:1].isupper():
+            if type(part) is Call and (name := last_name(_class_called(part.func)))[:1].isupper():
                 made.add(name)
     if not made or function.returns is None:
         return False
     named = " ".join(str(p.value) if isinstance(p, Constant) else last_name(p) for p in parts(function.returns))
     return not made.isdisjoint(_WORD.findall(named))
+
+
+def _class_called(func: Expr) -> Expr:
+    """The class that is called, perhaps by the class method of a `TrainState`."""
+    return func.value if isinstance(func, Attribute) and func.attr == "create" else func
 
 
 def shows_body(function: Function, outline: Outline) -> bool:

@@ -12,11 +12,14 @@ from jaxlint.infer.known.values import Container, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving
+from jaxlint.rules.analyses.instances.linen_params import holds_linen_params
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Expr, Name, dotted
 from jaxlint.syntax.statements import bound_once
 
 _OF_DICTS = frozenset(dir(dict))
+#: What flax's `FrozenDict` has besides, which older versions give.
+_OF_FROZEN = frozenset({"unfreeze", "pretty_repr", "tree_flatten_with_keys"})
 
 
 class DictRead(msgspec.Struct, frozen=True):
@@ -39,6 +42,10 @@ def read_of_dicts(code: CodeRead, instances: LocalInstances, evaluator: Evaluato
         instance = instances.instance(held.value)
         field = None if instance is None else instance.cls.field(held.attr)
         if instance is None or field is None or field.annotation is None:
+            continue
+        if holds_linen_params(field, instance.cls, evaluator):
+            if part.attr not in _OF_FROZEN:
+                yield DictRead(part, held, field, instance.cls, True)
             continue
         value = plain(evaluator.promises.field(field, instance.cls))
         if isinstance(value, Container) and value.kind == "dict":
