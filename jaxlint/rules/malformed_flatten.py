@@ -321,8 +321,8 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
         return
     given, into = (*children, *aux), taken[: len(children) + len(aux)]
     if tuple(into) != given and set(into) == set(given) and all(stored.get(name) == name for name in given):
-        exchanged = next((one, other) for one, other in zip(given, into, strict=True) if one != other)
-        yield _behind(cls, method.return_values[0], *exchanged)
+        first = next(i for i, name in enumerate(given) if name != into[i])
+        yield _behind(cls, method.return_values[0], given[first], into[first])
     if tuple(into) == given:
         left = [p for p in parameters if p.name not in (*children, *aux)]
         required = next((p for p in left if p.default is None), None)
@@ -344,13 +344,11 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
 
 
 def _behind(cls: PytreeClass, call: Expr, sent: str, into: str) -> Problem:
-    return _problem(
-        cls,
-        call,
+    what = (
         f"`tree_unflatten` of `{cls.name}` passes children and aux data in another order than the constructor takes"
-        f" them, which gets `{sent}` for `{into}`: each transformation exchanges them; pass them by their names",
-        "pass children and aux data in the order of the constructor, or by their names",
+        f" them, which gets `{sent}` for `{into}`: each transformation exchanges them; pass them by their names"
     )
+    return _problem(cls, call, what, "pass children and aux data in the order of the constructor, or by their names")
 
 
 def _compared(
