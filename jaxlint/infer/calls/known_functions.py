@@ -172,7 +172,7 @@ class KnownFunctions:
     def _schedule(self, name: str, call: Call, values: Values, env: Environment) -> Value:
         """A function of the step that optax makes of numbers; that of a constant is bound to it."""
         constant = name.endswith(CONSTANT_SCHEDULE)
-        return Partial(Symbolic(External(SCHEDULE)), call.args[:constant], tuple(values.held[:constant]))
+        return Partial(Symbolic(External(SCHEDULE)), call.args[:constant], tuple(values)[:constant])
 
     def _scheduled(self, name: str, call: Call, values: Values, env: Environment) -> Value:
         """What a schedule gives for a step: an array, of one element if the step is one."""
