@@ -60,7 +60,6 @@ class JaxlintPlugin(Plugin):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._failure = ""
-        self._is_daemon = is_daemon(options)
         self._reported = False
         #: What was answered, until a file is read or something fails.
         self._known: dict[str, _Answers] = {}
@@ -70,6 +69,7 @@ class JaxlintPlugin(Plugin):
         self._unchecked: set[str] = set()
         #: Of attributes it is the class that tells.
         self._owners: dict[str, _Answer] = {}
+        self._is_daemon = self._try("the start", lambda: True, is_daemon, options)
         self._hooks = self._try("the start", lambda: None, self._start)
         self._try("the start", lambda: None, self._answer_at_once)
 
@@ -115,12 +115,13 @@ class JaxlintPlugin(Plugin):
             if not self._unchecked:
                 self._ask("what is kept", "keep")
         checker = self._checkers.pop(file.fullname, None)
-        if checker is not None and checker.tree is file and not is_ignored(checker):
+        if checker is not None and checker.tree is file:
             self._try("a checked file", lambda: None, self._look_again, checker)
         return set()
 
     def _look_again(self, checker: TypeChecker) -> None:
-        self._ask("a checked file", "checked", checker)
+        if not self._try("a checked file", lambda: True, is_ignored, checker):
+            self._ask("a checked file", "checked", checker)
         if self._failure and not self._reported:
             with looking_again(checker, ()):
                 self._tell(checker, checker.tree)

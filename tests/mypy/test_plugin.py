@@ -318,6 +318,23 @@ def test_mypy_goes_on(folder: Path, broken: str, monkeypatch: pytest.MonkeyPatch
     assert re.search(r'has type "str", variable has type "int"\)  \[assignment\]$', output, re.M)
 
 
+@pytest.mark.parametrize("broken", ["is_daemon", "is_ignored"])
+def test_mypy_goes_on_where_it_has_changed_itself(folder: Path, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the plugin asks of mypy before anything else."""
+
+    def fail(*args: object) -> None:
+        raise AttributeError("on purpose")
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys.modules["jaxlint_mypy.plugin"], broken, fail)
+    name = f"changed_{broken}.py"
+    (folder / name).write_text(PROGRAM + "z: int = 'a'\n")
+    output, errors, status = api.run([name, "--show-traceback"])
+    assert (errors, status) == ("", 1)
+    assert "assignment" in codes(output)
+    assert output.count("on purpose") == 1
+
+
 def test_works_without_frameworks(tmp_path: Path) -> None:
     (tmp_path / "mypy.ini").write_text(SMALL_CONFIG)
     (tmp_path / "plain.py").write_text("import os\n\nclass A:\n    x: int = 0\n\nA().x = 1\nprint(os.name)\n")
