@@ -90,7 +90,7 @@ class Registrations:
     def of_importer(self, symbol: ClassSymbol) -> tuple[Callee, Call, Module] | None:
         """The one call outside of functions that registers an imported class, and its module; None if none is sure to.
 
-        Where several do, or one that may fail or not happen, what becomes of the class is not told.
+        Where several do, or one that may fail or not happen, what becomes of the class is unknown.
         """
         found: list[tuple[Callee, Call, Module]] = []
         for module in self.registering(symbol.declaration.name, symbol.module):

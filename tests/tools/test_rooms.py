@@ -3,12 +3,47 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = sorted(path.parent for path in (ROOT / "jaxlint").glob("*/__init__.py"))
+#: Words of our own that names were made of before; the field has others.
+OLD_WORDS = frozenset(
+    "knowledge know knows told lesson lessons learn learnt loud silence kept lacking crossing crossings".split()
+)
+
+
+@cache
+def parsed() -> dict[Path, ast.Module]:
+    """The modules of jaxlint and its plugins."""
+    files = [*(ROOT / "jaxlint").rglob("*.py"), *(ROOT / "plugins").rglob("*.py")]
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in files}
+
+
+def names_given(tree: ast.Module) -> Iterator[str]:
+    """The names that a module gives to functions, classes, parameters, variables and attributes."""
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+                | ast.arg(arg=name)
+            ):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+
+
+def test_names_are_made_of_words_of_the_field() -> None:
+    found = {(path.name, name) for path, tree in parsed().items() for name in names_given(tree)}
+    words = {one: set(re.findall("[A-Z]?[a-z]+|[A-Z]+", one[1])) for one in found}
+    assert [one for one in sorted(found) if {word.lower() for word in words[one]} & OLD_WORDS] == []
 
 
 def test_few_things_stand_at_the_top() -> None:
@@ -28,10 +63,10 @@ def test_a_room_is_introduced_and_tested(room: Path) -> None:
 def test_what_rules_share_is_an_analysis() -> None:
     """No rule imports from another one; the engine names the one that says what it could not read."""
     found = {}
-    for path in [*(ROOT / "jaxlint").rglob("*.py"), *(ROOT / "plugins").rglob("*.py")]:
+    for path, tree in parsed().items():
         named = {
             node.module or ""
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            for node in ast.walk(tree)
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jaxlint.rules.")
         }
         rules = {name for name in named if name.count(".") == 2 and not name.endswith((".base", ".plugins"))}

@@ -20,7 +20,7 @@ from jaxlint.syntax.statements import Body, bound_once
 
 #: How many functions are followed to where the initial carry is made.
 _MOST_STEPS = 3
-#: Functions that make arrays of floats unless they are told another type, and the position of that.
+#: Functions that make arrays of floats unless another type is passed, and the position of that argument.
 _MAKING = {"zeros": 1, "ones": 1}
 #: Functions that make arrays of what they are given.
 _TAKING = frozenset({"array", "asarray"})

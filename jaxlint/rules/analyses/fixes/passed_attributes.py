@@ -78,9 +78,11 @@ def passing_part(
     given = call.args[0].value if len(call.args) == 1 else None
     if not isinstance(given, Attribute) or part.inside or not cls.is_pytree or cls.registered is not True:
         return None
-    kept = [a for f in module.outline.functions.values() for a in f.self_assignments if a.attr == part.holder]
-    is_kept = len(kept) == 1 and kept[0].value is not None and place_of(kept[0].value.at) == place_of(call.at)
-    if not is_kept or owner.module is not module or is_known_elsewhere(part.holder, module, evaluator):
+    assigned = [a for f in module.outline.functions.values() for a in f.self_assignments if a.attr == part.holder]
+    is_only_one = (
+        len(assigned) == 1 and assigned[0].value is not None and place_of(assigned[0].value.at) == place_of(call.at)
+    )
+    if not is_only_one or owner.module is not module or is_known_elsewhere(part.holder, module, evaluator):
         return None
     if _is_held_by_others(part.holder, owner):
         return None
