@@ -305,7 +305,8 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
     if any(stored.get(name, name) not in children for name in children):
         return
     expected = taken[: len(children)]
-    if set(expected) == set(children) and tuple(expected) != children and stored.keys() >= set(children):
+    is_kept = all(stored.get(name) == name for name in children)
+    if set(expected) == set(children) and tuple(expected) != children and is_kept:
         first = next(i for i, name in enumerate(children) if expected[i] != name)
         yield _problem(
             cls,

@@ -19,6 +19,7 @@ from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
     Call,
+    Compare,
     Constant,
     Display,
     Expr,
@@ -26,6 +27,7 @@ from jaxlint.syntax.expressions import (
     Span,
     Starred,
     Subscript,
+    Unary,
     dotted,
     is_given,
     last_name,
@@ -309,6 +311,8 @@ def _is_computed(value: Expr, counting: Counting, names: Collection[str]) -> boo
             return dotted(value) is not None
         case Binary(left=left, right=right):
             return _is_computed(left, counting, names) and _is_computed(right, counting, names)
+        case Unary(operand=operand):
+            return _is_computed(operand, counting, names)
         case Display(items=items):
             return all(_is_computed(item, counting, names) for item in items)
         case Subscript(value=held):
@@ -322,4 +326,4 @@ def _is_computed(value: Expr, counting: Counting, names: Collection[str]) -> boo
                 if not counting.computes(func.attr):
                     return False  # a method may return its instance
             return all(_is_computed(argument.value, counting, names) for argument in args)
-    return isinstance(value, Constant)
+    return isinstance(value, (Constant, Compare))
