@@ -42,6 +42,7 @@ CALLS = [
     # it is handed on, called on something that nobody knows, or has a parameter, or need of a number, of that name
     (("", "self.scale", "map(self.apply, x)", "x"), None),
     (("", "self.scale", "make(x).apply(x)", "x"), None),
+    (("", "self.scale", "getattr(self, 'apply')(x)", "x"), None),
     ((", scale=1.0", "self.scale", "x", "x"), None),
     (("", "jax.numpy.ones(self.scale)", "x", "x"), None),
     (("", "self.scale.factor", "x", "x"), None),

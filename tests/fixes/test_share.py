@@ -13,14 +13,14 @@ from tests.oracle.linting import counted, linted
 SHARE, FOUND = 0.6, 2500
 
 
-def test_most_findings_have_a_fix(kept: Path) -> None:
+def test_most_findings_have_a_fix(stored: Path) -> None:
     """One program of each case, as other tests have linted them."""
     by_rule: dict[str, list[Program]] = defaultdict(list)
     for program in cases.programs():
         by_rule[program.rule].append(program)
     found, fixed = Counter[str](), Counter[str]()
     for some in by_rule.values():
-        findings = linted(chosen := cases.rotated(some), kept)
+        findings = linted(chosen := cases.rotated(some), stored)
         for program in (one for one in chosen if one.marks):
             for finding in counted(program, findings.get(program.id, [])):
                 found[finding.code] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from jaxlint.cst.changes import AddParameter, Change, PassAttribute, Proposal, Rewrite
 from jaxlint.cst.failing import proposing
@@ -55,7 +56,7 @@ def passing_attribute(
         return None
     if called is None or any(is_known_elsewhere(one, module, evaluator) for one in called):
         return None
-    if compiled.owner is not None and is_hidden(compiled, module):
+    if _is_quoted(called, module) or (compiled.owner is not None and is_hidden(compiled, module)):
         return None
     if holder and _is_held_by_others(holder, cls):
         return None
@@ -84,13 +85,19 @@ def passing_part(
     )
     if not is_only_one or owner.module is not module or is_known_elsewhere(part.holder, module, evaluator):
         return None
-    if _is_held_by_others(part.holder, owner):
+    if _is_held_by_others(part.holder, owner) or _is_quoted((part.holder,), module):
         return None
     name = part.attr.strip("_")
     function = f"lambda {name}, *args, **keywords: {name}.{given.attr}(*args, **keywords)"
     changes: list[Change] = [Rewrite(given.at, function)]
     changes += [PassAttribute(at, "", part.attr) for at in mentions(part.holder, module, r"\b")]
     return Proposal(f"Pass `{part.attr}` as an argument", Applicability.UNSAFE, tuple(changes))
+
+
+def _is_quoted(names: Sequence[str], module: Module) -> bool:
+    """Whether a string of the module is one of some names: `getattr(model, "apply")`."""
+    quoted = rf"""(["'])(?:{"|".join(map(re.escape, names))})\1"""
+    return re.search(quoted, module.source.text) is not None
 
 
 def _called(compiled: Function, holder: str, module: Module) -> list[str] | None:
