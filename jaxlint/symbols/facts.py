@@ -42,8 +42,8 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
         return None if self.problem is None else Unreadable(*self.problem)
 
 
-#: How many bytes of outlines, as they are stored, may be in memory at a time: those of some 120,000 lines.
-_OUTLINES_IN_MEMORY = 8_000_000
+#: How many bytes of outlines, as they are stored, may be in memory at a time: those of some 60,000 lines.
+_OUTLINES_IN_MEMORY = 4_000_000
 _FACTS = msgspec.msgpack.Decoder(Facts)
 _ENCODER = msgspec.msgpack.Encoder()
 # the same bytes whatever the hash seed
@@ -62,7 +62,7 @@ class FactsStore:
     """Facts by the digest of the content: those in packs, and those that are added, which `writer` keeps.
 
     In a project that `is_large` (asked once, and only if it matters), outlines that can be had again are let go when
-    there are more of them in memory than those of some 120,000 lines.
+    there are more of them in memory than those of some 60,000 lines.
 
     Packs that `later` opens are opened when facts are first asked for: most runs need none.
     `reproducible` says whether the same facts are to be the same bytes, for build systems that compare them.
