@@ -38,7 +38,7 @@ class Answering(Protocol):
 _HOW = CALLED, IMPORTED, GIVEN, MODULE, SET = "cigma"
 
 
-def _knows(module: Answering, word: str) -> str:
+def _mentions(module: Answering, word: str) -> str:
     """How a module knows of a name: `CALLED` and so on, each if it does."""
     used = module.names_used
     places = (used.called, used.imported, used.given, used.modules, used.attributes_set)
@@ -65,7 +65,7 @@ def _gives(module: Answering, word: str) -> str:
 
 #: What a module can be asked about a word; the answer is empty where it has nothing to do with the word.
 ANSWERS: Mapping[str, Callable[[Answering, str], str]] = {
-    "knows": _knows,
+    "mentions": _mentions,
     "hands on": _hands_on,
     "has method": _has_method,
     "gives": _gives,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from jaxlint.cst.changes import Proposal
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -331,6 +332,7 @@ def _or_leaf(found: Difference, evaluator: Evaluator) -> str:
     return "" if field is None or found.cls is None else or_leaf(field, found.cls, evaluator)
 
 
+@proposing
 def _leaf_instead(found: Difference, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
     """The fix of a static field that is changed: it becomes a leaf."""
     field = None if found.cls is None else found.cls.field(found.field)

@@ -293,9 +293,7 @@ def _exchanged(method: Function, own: list[str]) -> Proposal | None:
 
 def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: Evaluator) -> Iterator[Problem]:
     """`return cls(*children, *aux)`: whether the children are what the constructor takes, in its order."""
-    behind = behind_children(method)
-    parameters = cls.constructor()
-    children = cls.explicit_leaves
+    behind, parameters, children = behind_children(method), cls.constructor(), cls.explicit_leaves
     if behind is None or parameters is None or not children or any(p.kind.startswith("*") for p in parameters):
         return
     if any("__new__" in c.symbol.declaration.methods for c in cls.mro) or not keeps_names(cls, flatten):
@@ -305,8 +303,8 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
     if any(stored.get(name, name) not in children for name in children):
         return
     expected = taken[: len(children)]
-    is_kept = all(stored.get(name) == name for name in children)
-    if set(expected) == set(children) and tuple(expected) != children and is_kept:
+    by_name = all(stored.get(name) == name for name in children)
+    if set(expected) == set(children) and tuple(expected) != children and by_name:
         first = next(i for i, name in enumerate(children) if expected[i] != name)
         yield _problem(
             cls,

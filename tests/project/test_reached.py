@@ -41,8 +41,8 @@ def test_an_answer_that_stays_the_same_changes_nothing() -> None:
     """What one was asked counts only while it answers something else; what it was read for counts always."""
     reached = Reached()
     before = module("from m import f\n\nx = f(1)\n")
-    assert reached.ask("knows", "f", [before], "m") == {before.path: "ci"}
-    assert reached.ask("knows", "g", [before], "m") == {}
+    assert reached.ask("mentions", "f", [before], "m") == {before.path: "ci"}
+    assert reached.ask("mentions", "g", [before], "m") == {}
     reached.note("user", "m")
     stored = Stored.of(reached.noted)
     assert stored.noted() == reached.noted
@@ -61,9 +61,9 @@ def test_an_answer_that_stays_the_same_changes_nothing() -> None:
 
 def test_all_questions_are_answered_by_the_text_alone() -> None:
     one = module("from m import *\n\n\nclass A:\n    def f(self): ...\n\n\nregister(A)\n")
-    asked = {"knows": "register", "hands on": "", "has method": "A.f", "gives": "A register"}
+    asked = {"mentions": "register", "hands on": "", "has method": "A.f", "gives": "A register"}
     assert {question: ANSWERS[question](one, word) for question, word in asked.items()} == {
-        "knows": "c",
+        "mentions": "c",
         "hands on": "*",
         "has method": "m",
         "gives": "g",

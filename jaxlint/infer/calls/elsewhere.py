@@ -120,7 +120,7 @@ class CallsElsewhere:
 
     def _ask(self, name: str, module: Module) -> dict[str, str]:
         """How the modules that may get functions of a module know of a name, as far as they do."""
-        return self.model.project.ask("knows", name, self._homes(module), module)
+        return self.model.project.ask("mentions", name, self._homes(module), module)
 
     def _knowing(self, name: str, module: Module) -> list[str]:
         """Those of them that call or import something of that name."""

@@ -39,5 +39,5 @@ def _is_base(cls: PytreeClass, others: list[PytreeClass]) -> bool:
 
 def _is_never_made(owner: PytreeClass, model: PytreeModel) -> bool:
     modules = (owner.module.path, *model.importing(owner.module.path))
-    knowing = model.project.ask("knows", owner.name, modules, owner.module)
+    knowing = model.project.ask("mentions", owner.name, modules, owner.module)
     return not any(CALLED in how for how in knowing.values())

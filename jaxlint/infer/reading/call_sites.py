@@ -88,5 +88,5 @@ class CallSites:
         if declaration.owner is None and declaration.scope:  # it comes out of the function around
             name = declaration.qualname.partition(".<locals>")[0].rpartition(".")[2]
         module = function.module
-        knowing = self.model.project.ask("knows", name, self.model.importing(module.path), module)
+        knowing = self.model.project.ask("mentions", name, self.model.importing(module.path), module)
         return any(CALLED in how or IMPORTED in how for how in knowing.values())

@@ -4,6 +4,8 @@ from jaxlint.finding import Severity
 from jaxlint.pytrees.framework import Caching, FieldFunction, Framework, InitFalse, Subclasses, Unflatten
 from jaxlint.pytrees.versions import Fact
 
+#: How the names of its layers begin.
+LAYERS = "equinox.nn."
 #: The leaves of layers that are None if the constructor is given `use_bias=False`.
 EMPTY_WITHOUT = {"bias": "use_bias", "weight": "use_weight"}
 

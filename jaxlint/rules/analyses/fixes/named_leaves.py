@@ -27,6 +27,7 @@ class TakingByName:
         self._code = code
         self._evaluator = evaluator
         self._instance = dotted(call.args[0].value)
+        self._title = f"Take the fields of `{cls.name}` by their names"
 
     @proposing
     def unpacking(self, fields: Sequence[str], at: object, *, is_pair: bool = False) -> Proposal | None:
@@ -40,7 +41,7 @@ class TakingByName:
             if structure is None:
                 return None
             taken, imports = f"({taken}), {structure[0]}({self._instance})", structure[1]
-        return self._proposal(Rewrite(at, taken), imports)
+        return Proposal(self._title, Applicability.UNSAFE, (Rewrite(at, taken),), imports)
 
     @proposing
     def pairing(self, given: Expr) -> Proposal | None:
@@ -51,7 +52,7 @@ class TakingByName:
         through = self._variables(given, bound_once(self._code.body))
         if any(len(list(reads(self._code.body, name))) != 1 for name in through):
             return None
-        return self._proposal(Rewrite(self._call.at, f"[{self._fields(fields)}]"))
+        return Proposal(self._title, Applicability.UNSAFE, (Rewrite(self._call.at, f"[{self._fields(fields)}]"),))
 
     @proposing
     def constructing(self, made: Call, func: Expr) -> Proposal | None:
@@ -60,7 +61,7 @@ class TakingByName:
         if self._instance is None or len(made.args) != 1:
             return None
         given = ", ".join(f"{name}={self._instance}.{name}" for name in leaves)
-        return self._proposal(Rewrite(made.at, f"{{0}}({given})", (func.at,)))
+        return Proposal(self._title, Applicability.UNSAFE, (Rewrite(made.at, f"{{0}}({given})", (func.at,)),))
 
     def _variables(self, expr: Expr, bound: Mapping[str, Expr]) -> Iterator[str]:
         """The variables through which an expression has the leaves."""
@@ -74,10 +75,6 @@ class TakingByName:
 
     def _fields(self, names: Sequence[str]) -> str:
         return ", ".join(f"{self._instance}.{name}" for name in names)
-
-    def _proposal(self, change: Rewrite, imports: tuple[NeededImport, ...] = ()) -> Proposal:
-        title = f"Take the fields of `{self._cls.name}` by their names"
-        return Proposal(title, Applicability.UNSAFE, (change,), imports)
 
 
 @proposing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Instance, plain
-from jaxlint.pytrees.frameworks.equinox import EMPTY_WITHOUT
+from jaxlint.pytrees.frameworks.equinox import EMPTY_WITHOUT, LAYERS
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.syntax.expressions import Call, Constant, Display, Expr
 
@@ -54,4 +54,4 @@ def _is_without(attr: str, expr: Expr, made: Placed, evaluator: Evaluator) -> bo
         return False
     option = expr.keyword(EMPTY_WITHOUT[attr])
     name = evaluator.model.resolver.library_name(expr.func, made.module, made.scope) or ""
-    return isinstance(option, Constant) and option.value is False and name.startswith("equinox.nn.")
+    return isinstance(option, Constant) and option.value is False and name.startswith(LAYERS)
