@@ -356,7 +356,12 @@ def _scalar(
     field = cls.field(name)
     if field is not None and field.role is Role.LEAF and not field.is_converted and _is_number(field, cls, evaluator):
         yield _problem(
-            at, cls, name, "eqx.filter_jit", how, converting(field, cls.framework.field_function, module, evaluator)
+            at,
+            cls,
+            name,
+            "eqx.filter_jit",
+            how,
+            converting(field, cls, cls.framework.field_function, module, evaluator),
         )
 
 

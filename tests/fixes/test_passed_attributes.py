@@ -64,6 +64,48 @@ def test_an_attribute_becomes_an_argument(before: tuple[str, ...], after: tuple[
     assert not left
 
 
+#: What is applied to the method besides, and whether an argument may be given by its name then.
+APPLIED = {
+    "jax.jit, static_argnums=0": True,
+    "jax.jit, static_argnames=('self',), donate_argnums=1": True,
+    "jax.jit, static_argnums=0, in_shardings=None": False,
+    "jax.jit, static_argnums=0)\n    @partial(jax.vmap, in_axes=(None, 0)": False,
+    "jax.jit, static_argnums=0)\n    @partial(timed, 0": False,
+}
+DECORATED = """\
+from functools import partial
+
+import jax
+from timers import timed
+
+
+class Model:
+    def __init__(self):
+        self.scale = 1.0
+
+    @partial({})
+    def apply(self, x):
+        return x * self.scale
+
+    def halve(self):
+        self.scale = self.scale / 2
+
+
+def main(model: Model, x):
+    first = model.apply(x)
+    model.halve()
+    return first, model.apply(x)
+"""
+
+
+@pytest.mark.parametrize("applied", APPLIED)
+def test_only_a_compiler_takes_an_argument_by_name(applied: str) -> None:
+    text = DECORATED.format(applied)
+    fixed, left = fix_source(text, settings=Settings(select=("JAX505",)), unsafe=True)
+    assert (fixed != text) is APPLIED[applied]
+    assert bool(left) is not APPLIED[applied]
+
+
 PART = """\
 import jax
 from simple_pytree import Pytree

@@ -26,12 +26,15 @@ def passing_array(event: Cross, evaluator: Evaluator) -> Proposal | None:
 
 
 @proposing
-def converting(field: Field, function: str, module: Module, evaluator: Evaluator) -> Proposal | None:
-    """The fix: the field, which a field function declares, makes arrays of the numbers that it is given."""
+def converting(field: Field, cls: PytreeClass, function: str, module: Module, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the field, which a field function declares, makes arrays of the numbers that it is given.
+
+    There is none where a compiled function needs to know the number.
+    """
     resolver, call = evaluator.model.resolver, field.call
     if field.owner.module is not module or field.annotation is None or (call is None and field.opaque):
         return None
-    if call is not None and call.positional:
+    if (call is not None and call.positional) or need_of(field.name, cls, module, evaluator) is not None:
         return None
     written = [spelled(name, module, resolver) for name in (function, "jax.numpy.asarray", "jax.Array")]
     declared, converter, array = written

@@ -26,6 +26,8 @@ from jaxlint.syntax.statements import Body, all_parts, assigned_names, targets_o
 #: The comparisons of numbers: what is equal may be the name of a way to compute.
 _ORDER = frozenset({"<", "<=", ">", ">="})
 _COMPILER = "jit"
+#: The options of a compiler with which a function takes nothing by name.
+_REFUSING = frozenset({"in_shardings", "in_axis_resources"})
 #: How often the name of a function stands in the one around it that only compiles it.
 _DECLARED_AND_GIVEN = 2
 
@@ -43,6 +45,8 @@ def passing_attribute(
 
     The compiled function alone has to read the attribute, and to compute with it, whatever number it is.
     """
+    if not _is_only_compiled(compiled, module, evaluator):
+        return None
     found = list(reading(attr, run_by(compiled, cls), cls, evaluator))
     if len(found) != 1 or found[0][0].at != compiled.at or cls.module is not module:
         return None
@@ -116,6 +120,19 @@ def _called(compiled: Function, holder: str, module: Module) -> list[str] | None
     rows = "\n".join(module.source.lines[around.at.row - 1 : around.body_rows[1]])
     spoken = re.findall(rf"(?<![\w.]){re.escape(compiled.name)}\b", rows)
     return names if len(spoken) <= _DECLARED_AND_GIVEN else None
+
+
+def _is_only_compiled(function: Function, module: Module, evaluator: Evaluator) -> bool:
+    """Whether all that is applied to a function takes another argument by its name, and hands it on as it is.
+
+    `jax.vmap` and `jax.pmap` would map over it, `in_shardings` refuses it, and nobody knows what else a decorator does.
+    """
+    transformed = evaluator.calls.transformed
+    every = transformed.of(function, module)
+    is_known = len(transformed.decorating(function, module)) == len(function.decorators)
+    return is_known and all(
+        one.transform.name.endswith(_COMPILER) and _REFUSING.isdisjoint(one.options) for one in every
+    )
 
 
 def _is_held_by_others(holder: str, cls: PytreeClass) -> bool:
