@@ -24,6 +24,7 @@ from jaxlint.rules.analyses.fields.computing_with import only_computes_with
 from jaxlint.rules.analyses.fields.counting_inside import Counting, keeps_inside
 from jaxlint.rules.analyses.fields.keeping import is_stored
 from jaxlint.rules.analyses.fields.moved_attributes import moved_by, stepped_in_loop
+from jaxlint.rules.analyses.fields.needed_numbers import need_of
 from jaxlint.rules.analyses.fields.stepped import Copies, Moved, moved_at_each_turn, selected
 from jaxlint.rules.analyses.fixes.arrays_of_numbers import beginning_as_array, converting, passing_array
 from jaxlint.rules.analyses.under_trace.inside_loops import may_count_arrays
@@ -109,7 +110,8 @@ class FilteredScalar(BodyRule):
 
     ## When not to use it
 
-    A field that is annotated `int` and always holds an array is traced: change its annotation. A number that is passed
+    A field that is annotated `int` and always holds an array is traced: change its annotation. A field that a compiled
+    function needs for a shape or a number of turns is not reported, for it has to be static. A number that is passed
     itself is reported only where the function is seen to do nothing but compute with it: what it takes for a shape, an
     index or a condition has to be static. A loop over a few stages, each with a loop of its own, is worth its few
     compilations: what is set for each stage is not reported.
@@ -352,17 +354,18 @@ def _counts(value: object, name: str) -> bool:
 def _scalar(
     at: object, cls: PytreeClass, name: str, evaluator: Evaluator, module: Module, how: str = _COUNTED
 ) -> Iterator[Problem]:
-    """The problem of a leaf that certainly is a Python number."""
+    """The problem of a leaf that certainly is a Python number.
+
+    There is none where a compiled function needs to know it for a shape or a number of turns: that is compiled anyway.
+    """
     field = cls.field(name)
-    if field is not None and field.role is Role.LEAF and not field.is_converted and _is_number(field, cls, evaluator):
-        yield _problem(
-            at,
-            cls,
-            name,
-            "eqx.filter_jit",
-            how,
-            converting(field, cls, cls.framework.field_function, module, evaluator),
-        )
+    if field is None or field.role is not Role.LEAF or field.is_converted or not _is_number(field, cls, evaluator):
+        return
+    need = need_of(name, cls, module, evaluator)
+    if need is not None and need.is_for_structure:
+        return
+    fix = converting(field, cls.framework.field_function, module, evaluator) if need is None else None
+    yield _problem(at, cls, name, "eqx.filter_jit", how, fix, "" if need is None else f", {need.way_out}")
 
 
 def _is_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -424,9 +427,15 @@ def _of_nnx(
 
 
 def _problem(
-    at: object, cls: PytreeClass, name: str, function: str, how: str = _COUNTED, fix: Proposal | None = None
+    at: object,
+    cls: PytreeClass,
+    name: str,
+    function: str,
+    how: str = _COUNTED,
+    fix: Proposal | None = None,
+    rewriting: str = "",
 ) -> Problem:
-    way_out = f"make `{name}` an array"
+    way_out = f"make `{name}` an array{rewriting}"
     return Problem(
         at=at,
         message=(

@@ -44,12 +44,8 @@ CHOICES = {
         "return jax.lax.cond(s.n > 2, lambda: (y, 1.0), lambda: (s.x, 2.0))"
     ),
     "return y * (s.x if s.n > 2 else y)": "return y * (jax.lax.cond(s.n > 2, lambda: s.x, lambda: y))",
-    "return y * 2 if s.n > 2 else jnp.sin(y)": (
-        "return jax.lax.cond(s.n > 2, lambda: y * 2, lambda: jnp.sin(y))"
-    ),
-    "return y.at[0].set(1) if s.n > 2 else y": (
-        "return jax.lax.cond(s.n > 2, lambda: y.at[0].set(1), lambda: y)"
-    ),
+    "return y * 2 if s.n > 2 else jnp.sin(y)": ("return jax.lax.cond(s.n > 2, lambda: y * 2, lambda: jnp.sin(y))"),
+    "return y.at[0].set(1) if s.n > 2 else y": ("return jax.lax.cond(s.n > 2, lambda: y.at[0].set(1), lambda: y)"),
     "return y[0] if s.n > 2 else -s.x[1]": "return jax.lax.cond(s.n > 2, lambda: y[0], lambda: -s.x[1])",
     "return y.sum() if s.n > 2 else s.x.sum()": "return jax.lax.cond(s.n > 2, lambda: y.sum(), lambda: s.x.sum())",
     "z = s.n > 2 and y.sum() > 1\n    return z": "z = jnp.logical_and(s.n > 2, y.sum() > 1)\n    return z",

@@ -26,15 +26,12 @@ def passing_array(event: Cross, evaluator: Evaluator) -> Proposal | None:
 
 
 @proposing
-def converting(field: Field, cls: PytreeClass, function: str, module: Module, evaluator: Evaluator) -> Proposal | None:
-    """The fix: the field, which a field function declares, makes arrays of the numbers that it is given.
-
-    There is none where a compiled function needs to know the number.
-    """
+def converting(field: Field, function: str, module: Module, evaluator: Evaluator) -> Proposal | None:
+    """The fix: the field, which a field function declares, makes arrays of the numbers that it is given."""
     resolver, call = evaluator.model.resolver, field.call
     if field.owner.module is not module or field.annotation is None or (call is None and field.opaque):
         return None
-    if (call is not None and call.positional) or need_of(field.name, cls, module, evaluator) is not None:
+    if call is not None and call.positional:
         return None
     written = [spelled(name, module, resolver) for name in (function, "jax.numpy.asarray", "jax.Array")]
     declared, converter, array = written
