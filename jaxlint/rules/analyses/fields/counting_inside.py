@@ -18,8 +18,11 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
+    BoolOp,
     Call,
     Compare,
+    Comprehension,
+    Conditional,
     Constant,
     Display,
     Expr,
@@ -313,6 +316,11 @@ def _is_computed(value: Expr, counting: Counting, names: Collection[str]) -> boo
             return _is_computed(left, counting, names) and _is_computed(right, counting, names)
         case Unary(operand=operand):
             return _is_computed(operand, counting, names)
+        case BoolOp(left=one, right=other) | Conditional(body=one, orelse=other):
+            return _is_computed(one, counting, names) and _is_computed(other, counting, names)
+        case Comprehension(key=key, element=element, clauses=clauses):
+            made = (element, *(() if key is None else (key,)), *(clause.iterable for clause in clauses))
+            return all(_is_computed(one, counting, names) for one in made)
         case Display(items=items):
             return all(_is_computed(item, counting, names) for item in items)
         case Subscript(value=held):
