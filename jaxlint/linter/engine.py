@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -176,32 +176,42 @@ def check_paths(
             baselines[group.baseline] = read_baseline(group.baseline)
     advance = _Progress(len(files), progress)
     result = Result([], sum(shard is None or shard.holds(path) for path in files), [])
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        with Storage(cache, facts, jobs) as storage:
-            for group, own in groups:
-                others = set(files).difference(own) if len(groups) > 1 else ()
-                project = make_project(own, group, asked=paths)
-                project.store = storage.store_for(own)
-                neighbours = package_neighbours(own, project, group.exclude) if names_files(paths) else []
-                neighbours += [project.add_file(path) for path in sorted(others)]
-                neighbours = list({module.path: module for module in neighbours}.values())
-                modules = [project.add_file(path) for path in own]
-                mine = [m for m in modules if shard is None or shard.holds(m.path)]
-                check = _Check(project, group, modules, neighbours, storage, advance)
-                if stored is not None:
-                    stored.append(check)
-                found = check.findings(mine)
-                own_files = [module.path for module in mine]
-                add_found(result, found, group, own_files, check.errors, known=baselines.get(group.baseline))
-    finally:
-        if collecting:
-            gc.enable()
+    with _own_garbage(), Storage(cache, facts, jobs) as storage:
+        for group, own in groups:
+            others = set(files).difference(own) if len(groups) > 1 else ()
+            project = make_project(own, group, asked=paths)
+            project.store = storage.store_for(own)
+            neighbours = package_neighbours(own, project, group.exclude) if names_files(paths) else []
+            neighbours += [project.add_file(path) for path in sorted(others)]
+            neighbours = list({module.path: module for module in neighbours}.values())
+            modules = [project.add_file(path) for path in own]
+            mine = [m for m in modules if shard is None or shard.holds(m.path)]
+            check = _Check(project, group, modules, neighbours, storage, advance)
+            if stored is not None:
+                stored.append(check)
+            found = check.findings(mine)
+            own_files = [module.path for module in mine]
+            add_found(result, found, group, own_files, check.errors, known=baselines.get(group.baseline))
     result.findings.sort(key=lambda f: f.sort_key)
     result.errors = sorted(set(result.errors))
     result.stale = list(dict.fromkeys(result.stale))
     return result
+
+
+@contextmanager
+def _own_garbage() -> Iterator[None]:
+    """Let the garbage collector run only when it is asked, and look at nothing then that was there before."""
+    collecting, frozen = gc.isenabled(), gc.get_freeze_count() > 0
+    gc.disable()
+    if not frozen:
+        gc.freeze()
+    try:
+        yield
+    finally:
+        if not frozen:
+            gc.unfreeze()
+        if collecting:
+            gc.enable()
 
 
 class _Check:
