@@ -181,11 +181,11 @@ class Reached:
         fired = set(changed)
         before = {path: self.noted.answers.pop(path, {}) for path in changed}
         for (question, start), asked in self.noted.asked.items():
-            answer = ANSWERS.get(question)
+            answer = ANSWERS[question]
             for path in asked.of.intersection(changed) if start not in changed else ():
                 for word in asked.words:
-                    said = "" if answer is None else answer(changed[path], word)
-                    if answer is None or said != before[path].get((question, word), ""):
+                    said = answer(changed[path], word)
+                    if said != before[path].get((question, word), ""):
                         fired.add(start)
                     if said:
                         self.noted.answers.setdefault(path, {})[question, word] = said

@@ -28,7 +28,7 @@ from jaxlint.libraries.updates import (
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import described
-from jaxlint.rules.analyses.bodies.around import body_around
+from jaxlint.rules.analyses.bodies.around import outermost_body
 from jaxlint.rules.analyses.changes.computed_states import computed_by, drops_states
 from jaxlint.rules.analyses.changes.only_run import base_text, compiles_first, is_measured, is_only_run, is_tried_update
 from jaxlint.rules.analyses.changes.renewed import renewed_by
@@ -312,7 +312,7 @@ def _is_trained(update: Update, evaluator: Evaluator) -> bool:
     base, place = base_text(update), update.place
     if base is None or not place.functions:
         return False
-    body = body_around(place, evaluator)
+    body = outermost_body(place, evaluator)
     calls = (part.func for part in all_parts(body) if isinstance(part, Call) and part.keyword("grads") is not None)
     return any(isinstance(f, Attribute) and f.attr == "apply_gradients" and dotted(f.value) == base for f in calls)
 

@@ -15,7 +15,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.updating import update_text
-from jaxlint.rules.analyses.bodies.around import body_around
+from jaxlint.rules.analyses.bodies.around import outermost_body
 from jaxlint.rules.analyses.bodies.updated_at import is_updated_by_at
 from jaxlint.rules.analyses.fields.numpy_fields import is_called_with_numpy, is_made_with_numpy
 from jaxlint.rules.analyses.fixes.copies import made_anew_help
@@ -221,7 +221,7 @@ def _is_used_as_mapping(event: AssignItem, cls: PytreeClass, evaluator: Evaluato
     function, name = event.place.function, dotted(event.target)
     if function is None or name is None:
         return False
-    body = body_around(event.place, evaluator)
+    body = outermost_body(event.place, evaluator)
     used = {attr for part in all_parts(body) for attr in _asked_of(part, name)}
     return any(misses_attribute(cls, attr, evaluator.model) for attr in used)
 
@@ -402,7 +402,7 @@ def _calls_around(place: Place, evaluator: Evaluator) -> Iterator[Call]:
     yield from place.module.outline.module_calls
     for function in place.functions:
         yield from (decorator for decorator in function.decorators if isinstance(decorator, Call))
-    yield from (part for part in all_parts(body_around(place, evaluator)) if isinstance(part, Call))
+    yield from (part for part in all_parts(outermost_body(place, evaluator)) if isinstance(part, Call))
 
 
 def _asks_for_it(call: Call) -> bool:

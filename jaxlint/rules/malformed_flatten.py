@@ -20,6 +20,7 @@ from jaxlint.rules.analyses.rebuilding.base_by_name import base_by_name, by_clas
 from jaxlint.rules.analyses.rebuilding.exchanged import (
     Mismatch,
     compared,
+    first_exchanged,
     is_in_order,
     is_made_of_children_first,
     is_only_shown,
@@ -303,13 +304,12 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
     if any(stored.get(name, name) not in children for name in children):
         return
     expected = taken[: len(children)]
-    by_name = all(stored.get(name) == name for name in children)
-    if set(expected) == set(children) and tuple(expected) != children and by_name:
-        first = next(i for i, name in enumerate(children) if expected[i] != name)
+    exchanged = first_exchanged(children, expected, stored)
+    if exchanged is not None:
         yield _problem(
             cls,
             flatten,
-            f"`tree_flatten` of `{cls.name}` gives `{children[first]}` where the constructor takes `{expected[first]}`:"
+            f"`tree_flatten` of `{cls.name}` gives `{exchanged[0]}` where the constructor takes `{exchanged[1]}`:"
             " each transformation exchanges them; give the children in the order of the constructor",
             f"write the children in the order {', '.join(f'`{name}`' for name in expected)}",
             children_ordered(flatten, cls.module, children, expected),
@@ -319,9 +319,9 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
     if aux is None or any(stored.get(name) != name for name in aux):
         return
     given, into = (*children, *aux), taken[: len(children) + len(aux)]
-    if tuple(into) != given and set(into) == set(given) and all(stored.get(name) == name for name in given):
-        first = next(i for i, name in enumerate(given) if name != into[i])
-        yield _behind(cls, method.return_values[0], given[first], into[first])
+    exchanged = first_exchanged(given, into, stored)
+    if exchanged is not None:
+        yield _behind(cls, method.return_values[0], *exchanged)
     if tuple(into) == given:
         left = [p for p in parameters if p.name not in (*children, *aux)]
         required = next((p for p in left if p.default is None), None)

@@ -48,7 +48,6 @@ from jaxlint.syntax.expressions import (
 from jaxlint.syntax.spelling import nearest
 
 _SEQUENCES = ("tuple", "list")
-#: So many instances may stand in one another in a tree that is looked through.
 _PARAMETERS = ("where", "pytree", "replace", "replace_fn", "is_leaf")
 #: What the marker that stands for a leaf answers.
 _OF_LEAF = {

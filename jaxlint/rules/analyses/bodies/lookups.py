@@ -12,7 +12,7 @@ from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import taken_by_method
-from jaxlint.rules.analyses.bodies.around import body_around
+from jaxlint.rules.analyses.bodies.around import outermost_body
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
@@ -69,7 +69,7 @@ def is_method_asked_for(call: CallMethod, evaluator: Evaluator) -> bool:
 
 def is_asked_first(call: Call, name: str, place: Place, evaluator: Evaluator) -> bool:
     """Whether a class is only called where an instance of it was asked if it has an attribute of that name."""
-    tests = _tests_above(call, body_around(place, evaluator)) or ()
+    tests = _tests_above(call, outermost_body(place, evaluator)) or ()
     asked = {dotted(held) for test in tests if (held := _asked(test, name)) is not None} - {None}
     return any(_is_instance_test(test, call.func) in asked for test in tests)
 

@@ -99,7 +99,7 @@ class _Made:
         if cls is None or not isinstance(func, Attribute) or dotted(func.value) != self._name:
             return False
         found = cls.method(func.attr)
-        if found is None or not (self._exact or not self._evaluator.model.is_overridden(cls, func.attr)):
+        if found is None or (not self._exact and self._evaluator.model.is_overridden(cls, func.attr)):
             return False
         method = found[1]
         return method.self_name is not None and _gives_updates(method, method.self_name)

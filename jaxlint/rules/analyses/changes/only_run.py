@@ -12,7 +12,7 @@ from jaxlint.libraries.packages import DISTRIBUTION_OF
 from jaxlint.libraries.standard import CLOCKS
 from jaxlint.libraries.updates import UPDATE_METHODS
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
-from jaxlint.rules.analyses.bodies.around import body_around
+from jaxlint.rules.analyses.bodies.around import outermost_body
 from jaxlint.rules.analyses.changes.renewed import decorated
 from jaxlint.rules.analyses.changes.tried_steps import is_carried, stays_the_same
 from jaxlint.rules.analyses.changes.unused_copies import WATCHING
@@ -86,13 +86,13 @@ def is_only_run(update: Update, evaluator: Evaluator) -> bool:
     place, named = update.place, evaluator.model.resolver.library_name
     if isinstance(update.base, Call) and _is_made_here(update.base, place, evaluator):
         return True
-    calls = _calls(body_around(place, evaluator))
+    calls = _calls(outermost_body(place, evaluator))
     return any(named(call.func, place.module, place.scope).startswith(WATCHING) for call in calls)
 
 
 def is_measured(update: Update, evaluator: Evaluator) -> bool:
     """Whether an update in a function is repeated for nothing, or all that runs in a `with` statement that watches."""
-    body = body_around(update.place, evaluator)
+    body = outermost_body(update.place, evaluator)
     return bool(body) and is_measured_in(body, update.call, update.place, evaluator)
 
 
@@ -151,7 +151,7 @@ def compiles_first(update: Update, evaluator: Evaluator) -> bool:
     place, func = update.place, update.call.func
     if not is_compiled(update, evaluator):
         return False
-    body = body_around(place, evaluator)
+    body = outermost_body(place, evaluator)
     if not body:
         return True
     base, alone = base_text(update), {id(s.value) for s in walk(body) if isinstance(s, Do)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from jaxlint.cst.changes import Change, NeededImport, Proposal, ReturnAlso, ReturnLast, TakeAlso, TakeResult
 from jaxlint.cst.failing import proposing
@@ -162,9 +162,14 @@ def _is_ambiguous(name: str, module: Module) -> bool:
 
 def is_hidden(function: Function, module: Module) -> bool:
     """Whether calls do not tell that they mean a function: others have its name, or a string names the method."""
-    quoted = rf"""(["']){re.escape(function.name)}\1"""
-    is_named = function.owner is not None and re.search(quoted, module.source.text) is not None
+    is_named = function.owner is not None and is_quoted((function.name,), module)
     return is_named or _is_ambiguous(function.name, module)
+
+
+def is_quoted(names: Iterable[str], module: Module) -> bool:
+    """Whether a string of a module is one of some names: `getattr(model, "apply")`."""
+    quoted = rf"""(["'])(?:{"|".join(map(re.escape, names))})\1"""
+    return re.search(quoted, module.source.text) is not None
 
 
 def is_only_returned(name: str, function: Function) -> bool:

@@ -121,10 +121,11 @@ def _may_only_apply(attr: str, inside: Mapping[str, Function], cls: PytreeClass,
     static = evaluator.model.project_index.static_field_names
     for _, path, body in reading(attr, inside, cls, evaluator):
         every = list(all_parts(body))
+        read = [dotted(part) for part in every]
         called = [p.func for p in every if isinstance(p, Call) and isinstance(p.func, Attribute)]
-        applied = sum(dotted(part) == f"{path}.apply_fn" for part in every)
+        applied = read.count(f"{path}.apply_fn")
         applied += sum(f.attr != "apply_fn" and f.attr in static and dotted(f.value) == path for f in called)
-        if sum(dotted(part) == path for part in every) > applied:
+        if read.count(path) > applied:
             return False
     return True
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import FieldEvent
 from jaxlint.libraries.updates import COPYING_NAMES
-from jaxlint.rules.analyses.bodies.around import body_around
+from jaxlint.rules.analyses.bodies.around import outermost_body
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, last_name
 from jaxlint.syntax.statements import Assign, Body, If, Statement, own_parts, parts, walk
 
@@ -24,7 +24,7 @@ def is_put_back(event: FieldEvent, field: str, evaluator: Evaluator) -> bool:
     Each of its values is compiled once and met again. What Python's `if` asks for in a compiled
     function has to be static.
     """
-    body = body_around(event.place, evaluator)
+    body = outermost_body(event.place, evaluator)
     is_asked = any(isinstance(s, If) and _asks(s, field, body) for s in walk(body, nested=False))
     return is_asked and any(_sets(s, field) for s in walk(body, nested=False))
 

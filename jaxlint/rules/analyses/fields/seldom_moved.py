@@ -9,7 +9,7 @@ from jaxlint.infer.evaluating.events import FieldEvent, Place
 from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
-from jaxlint.rules.analyses.bodies.around import body_around
+from jaxlint.rules.analyses.bodies.around import outermost_body
 from jaxlint.rules.analyses.bodies.stages import goes_through_few, moving_loop
 from jaxlint.rules.analyses.fields.swept import is_counted, runs_a_loop
 from jaxlint.syntax.ast_expressions import place_of
@@ -61,7 +61,7 @@ def is_seldom_moved(event: FieldEvent, field: str, evaluator: Evaluator) -> bool
     module, functions = event.place.module, event.place.functions
     if not functions:
         return False
-    body = body_around(event.place, evaluator)
+    body = outermost_body(event.place, evaluator)
     if happens_seldom(event.at, body) or tries_again(event.at, field, body):
         return True
     loops = _loops_around(place_of(event.at), body)
@@ -116,7 +116,7 @@ def is_put_for_stage(event: FieldEvent, at: object, evaluator: Evaluator, *, is_
 
 def _code_around(place: Place, evaluator: Evaluator) -> Body:
     """The statements of the outermost function around a place, or of the module."""
-    return body_around(place, evaluator) if place.functions else evaluator.calls.top_level(place.module)
+    return outermost_body(place, evaluator) if place.functions else evaluator.calls.top_level(place.module)
 
 
 def _has_own_loop(loop: For | While, place: Place, evaluator: Evaluator) -> bool:

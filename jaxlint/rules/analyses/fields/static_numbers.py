@@ -26,7 +26,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.bodies.around import body_around
+from jaxlint.rules.analyses.bodies.around import outermost_body
 from jaxlint.rules.analyses.bodies.loops import classes_compiled, made_for_each_turn
 from jaxlint.rules.analyses.bodies.stages import counts
 from jaxlint.rules.analyses.fields.counting_inside import (
@@ -324,7 +324,7 @@ def _is_handed_down(event: FieldEvent, evaluator: Evaluator) -> bool:
     """
     if not isinstance(event, Replace) or event.rebinds or event.into_jit or not event.place.functions:
         return False
-    body = body_around(event.place, evaluator)
+    body = outermost_body(event.place, evaluator)
     at = place_of(event.call.at)
     calls = (part for part in all_parts(body) if isinstance(part, Call) and last_name(part.func) not in COPYING_NAMES)
     return any(isinstance(a.value, Call) and place_of(a.value.at) == at for call in calls for a in call.args)

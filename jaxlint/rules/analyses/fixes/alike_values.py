@@ -108,9 +108,7 @@ class AlikeValues:
                 return self.changing(held)
             case Attribute(value=Subscript(value=Attribute(value=held, attr=at))) if at == AT:
                 return self.changing(held)
-            case Attribute(value=held, attr=attr) if all(
-                one.name != attr for one in self._module.outline.functions.values()
-            ):
+            case Attribute(value=held, attr=attr) if not self._is_declared(attr):
                 return self._together((held,), (f".{attr}()",))
         return frozenset({_RETURNED})
 

@@ -14,6 +14,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.rules.analyses.bodies.around import body_around
 from jaxlint.rules.analyses.bodies.binding import binds, end_of, is_around
 from jaxlint.symbols.outline import MUTATING, UPDATING, Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -105,13 +106,6 @@ def escapes(name: str, at: object, place: Place, evaluator: Evaluator, holder: s
 def is_read_later(name: str, at: object, place: Place, evaluator: Evaluator) -> bool:
     """Whether a variable is asked for behind a place, in the next turn of a loop, or by a function around."""
     return _Holders(place_of(at), place, evaluator).is_read_behind(name)
-
-
-def body_around(place: Place, evaluator: Evaluator) -> Body:
-    """The statements of the function, or of the module, that a place is in."""
-    if place.function is None:
-        return evaluator.calls.top_level(place.module)
-    return evaluator.calls.body_of(FunctionSymbol(place.module, place.function)) or ()
 
 
 class _Holders:

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute
 from jaxlint.pytrees.updating import update_function
+from jaxlint.rules.analyses.bodies.around import body_around
 from jaxlint.rules.analyses.bodies.binding import is_around
 from jaxlint.rules.analyses.fixes.copies import is_copied
-from jaxlint.rules.analyses.fixes.held import body_around
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Lambda, Name, Starred, children, dotted
 from jaxlint.syntax.statements import (

@@ -88,8 +88,7 @@ class _Making:
 
     def _floats(self, call: Call) -> Change | None:
         """The change of a call of `jax.numpy`."""
-        scope = self._module.outline.module_scope.qualname
-        package, _, name = self._evaluator.model.resolver.library_name(call.func, self._module, scope).rpartition(".")
+        package, _, name = self._evaluator.model.resolver.library_name(call.func, self._module).rpartition(".")
         if package != "jax.numpy":
             return None
         if name in _TAKING and len(call.args) == 1:

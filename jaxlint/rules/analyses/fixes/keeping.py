@@ -9,12 +9,13 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.bodies.around import body_around, functions_around
 from jaxlint.rules.analyses.bodies.binding import binds
 from jaxlint.rules.analyses.changes.returning import mentions
-from jaxlint.rules.analyses.fixes.held import body_around, is_read_later
+from jaxlint.rules.analyses.fixes.held import is_read_later
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Name, Span
+from jaxlint.syntax.expressions import Call, Name
 from jaxlint.syntax.statements import Statement, own_parts, walk
 
 
@@ -30,7 +31,7 @@ def is_held_elsewhere(cls: PytreeClass, attr: str, evaluator: Evaluator) -> bool
     for placed in cls.assigned.get(attr, ()):
         if placed is None or not isinstance(placed.expr, Name):
             continue
-        function = placed.module.outline.functions.get(placed.scope.removesuffix(".<locals>"))
+        function = placed.module.outline.function_of(placed.scope)
         if function is None or placed.expr.id not in function.positional[1:]:
             continue
         name = cls.name if function.name == "__init__" else function.name
@@ -57,13 +58,8 @@ def _go_on(name: str, positional: Sequence[str], parameter: str, module: Module,
 def _calls(name: str, module: Module, evaluator: Evaluator) -> Iterator[tuple[Place, Statement, Call]]:
     """The calls in a module of what has a name, with the code and the statement that they are in."""
     for at in mentions(name, module):
-        place = _place_at(at, module)
+        place = Place(module, tuple(functions_around(at, module)))
         for statement in walk(body_around(place, evaluator), nested=False):
             for part in own_parts(statement):
                 if isinstance(part, Call) and place_of(part.func.at)[2:] == at[2:]:
                     yield place, statement, part
-
-
-def _place_at(at: Span, module: Module) -> Place:
-    around = [f for f in module.outline.functions.values() if f.body_rows[0] <= at.row <= f.body_rows[1]]
-    return Place(module, tuple(sorted(around, key=lambda f: f.body_rows[0])))

@@ -10,7 +10,7 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import MutateField
 from jaxlint.infer.known.values import Container, Instance, plain
-from jaxlint.rules.analyses.fixes.held import body_around
+from jaxlint.rules.analyses.bodies.around import body_around
 from jaxlint.rules.analyses.fixes.rebinding import binding, copy_written, is_own_variable
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, dotted

@@ -9,8 +9,9 @@ import msgspec
 from jaxlint.cst.changes import Change, Rewrite
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place
+from jaxlint.rules.analyses.bodies.around import body_around
 from jaxlint.rules.analyses.bodies.binding import binds, free_name, is_around
-from jaxlint.rules.analyses.fixes.held import body_around, escapes
+from jaxlint.rules.analyses.fixes.held import escapes
 from jaxlint.symbols.outline import UPDATING
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from jaxlint.cst.changes import AddParameter, Change, PassAttribute, Proposal, Rewrite
 from jaxlint.cst.failing import proposing
@@ -13,7 +12,7 @@ from jaxlint.infer.known.values import Instance, plain
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.bound_part import HeldPart
-from jaxlint.rules.analyses.changes.returning import is_hidden, is_known_elsewhere, mentions
+from jaxlint.rules.analyses.changes.returning import is_hidden, is_known_elsewhere, is_quoted, mentions
 from jaxlint.rules.analyses.changes.stale import reading
 from jaxlint.rules.analyses.fields.needed_numbers import need_of
 from jaxlint.rules.analyses.instances.methods import run_by
@@ -60,7 +59,7 @@ def passing_attribute(
         return None
     if called is None or any(is_known_elsewhere(one, module, evaluator) for one in called):
         return None
-    if _is_quoted(called, module) or (compiled.owner is not None and is_hidden(compiled, module)):
+    if is_quoted(called, module) or (compiled.owner is not None and is_hidden(compiled, module)):
         return None
     if holder and _is_held_by_others(holder, cls):
         return None
@@ -89,19 +88,13 @@ def passing_part(
     )
     if not is_only_one or owner.module is not module or is_known_elsewhere(part.holder, module, evaluator):
         return None
-    if _is_held_by_others(part.holder, owner) or _is_quoted((part.holder,), module):
+    if _is_held_by_others(part.holder, owner) or is_quoted((part.holder,), module):
         return None
     name = part.attr.strip("_")
     function = f"lambda {name}, *args, **keywords: {name}.{given.attr}(*args, **keywords)"
     changes: list[Change] = [Rewrite(given.at, function)]
     changes += [PassAttribute(at, "", part.attr) for at in mentions(part.holder, module, r"\b")]
     return Proposal(f"Pass `{part.attr}` as an argument", Applicability.UNSAFE, tuple(changes))
-
-
-def _is_quoted(names: Sequence[str], module: Module) -> bool:
-    """Whether a string of the module is one of some names: `getattr(model, "apply")`."""
-    quoted = rf"""(["'])(?:{"|".join(map(re.escape, names))})\1"""
-    return re.search(quoted, module.source.text) is not None
 
 
 def _called(compiled: Function, holder: str, module: Module) -> list[str] | None:
@@ -114,7 +107,7 @@ def _called(compiled: Function, holder: str, module: Module) -> list[str] | None
         again = (rf"^[ \t]*(\w+)[ \t]*=[ \t]*[\w.]*\b{_COMPILER}\([ \t]*{one}\b" for one in variables)
         variables += [two for pattern in again for two in re.findall(pattern, text, re.MULTILINE)]
         return list(dict.fromkeys([*names, *variables, compiled.name]))
-    around = module.outline.functions.get(compiled.scope.removesuffix(".<locals>"))
+    around = module.outline.function_of(compiled.scope)
     if not compiled.statements or around is None:
         return names
     rows = "\n".join(module.source.lines[around.at.row - 1 : around.body_rows[1]])

@@ -15,13 +15,13 @@ from jaxlint.infer.evaluating.events import AssignAttribute, AssignItem, MutateF
 from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.updating import update_function, update_template
+from jaxlint.rules.analyses.bodies.around import body_around
 from jaxlint.rules.analyses.changes.returning import is_only_returned, returning, taking
 from jaxlint.rules.analyses.fixes.copies import is_copied
 from jaxlint.rules.analyses.fixes.held import (
     ANYTIME,
     are_dropped,
     are_dropped_elsewhere,
-    body_around,
     is_lost,
     is_returned_alias,
 )

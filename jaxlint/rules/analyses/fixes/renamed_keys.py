@@ -9,7 +9,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.rules.analyses.fixes.held import body_around
+from jaxlint.rules.analyses.bodies.around import body_around
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Constant, DictDisplay, Name, Subscript, last_name
 from jaxlint.syntax.statements import Body, all_parts, targets_of, walk

@@ -12,6 +12,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.rules.analyses.bodies.around import functions_around
 from jaxlint.rules.analyses.fixes.alike_values import AlikeValues
 from jaxlint.rules.analyses.under_trace.static_uses import LOGICAL, TRUTH, Use
 from jaxlint.syntax.ast_expressions import place_of
@@ -43,10 +44,10 @@ def choosing_by_jax(use: Use, code: CodeRead, evaluator: Evaluator) -> Proposal 
 def _may_choose(use: Use, module: Module, evaluator: Evaluator) -> bool:
     """Whether the two values that a test chooses between may well have one structure and one type."""
     at = place_of(use.expr.at)
-    around = [f for f in module.outline.functions.values() if f.body_rows[0] <= at.row <= f.body_rows[1]]
-    function = max(around, key=lambda one: one.body_rows[0], default=None)
-    if function is None:
+    around = functions_around(at, module)
+    if not around:
         return False
+    function = around[-1]
     body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
     found = [pair for test, *pair in _choices(body) if place_of(test.at).holds(at)]
     alike = AlikeValues(module, function.inner_scope, evaluator)

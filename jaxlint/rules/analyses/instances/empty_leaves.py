@@ -8,6 +8,7 @@ from jaxlint.pytrees.frameworks.equinox import EMPTY_WITHOUT, LAYERS
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.syntax.expressions import Call, Constant, Display, Expr
 
+#: So many instances may stand in one another in a tree that is looked through.
 _MAX_DEPTH = 4
 
 

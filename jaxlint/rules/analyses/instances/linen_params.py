@@ -37,7 +37,7 @@ def holds_linen_params(field: Field, cls: PytreeClass, evaluator: Evaluator) -> 
 
 def _is_made_by_init(expr: Expr, call: Placed, evaluator: Evaluator) -> bool:
     """Whether an expression is what `init` of a module of flax.linen returns, or its `params`."""
-    function = next((f for f in call.module.outline.functions.values() if f.inner_scope == call.scope), None)
+    function = call.module.outline.function_of(call.scope)
     body = None if function is None else evaluator.calls.body_of(FunctionSymbol(call.module, function))
     bound = bound_once(body or ())
     for _ in range(_DEEPEST):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -242,3 +242,10 @@ def made_without_arguments(cls: PytreeClass, body: Body, makers: set[str]) -> tu
                 if dotted(held) in makers and dotted(argument.value) in makers:
                     return part, method, required.name
     return None
+
+
+def first_exchanged(given: Sequence[str], into: Sequence[str], stored: Mapping[str, str]) -> tuple[str, str] | None:
+    """The first name that goes into another parameter, if these are the same names, and each is stored as itself."""
+    if set(given) != set(into) or any(stored.get(name) != name for name in given):
+        return None
+    return next((pair for pair in zip(given, into, strict=False) if pair[0] != pair[1]), None)
