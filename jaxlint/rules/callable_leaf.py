@@ -181,7 +181,8 @@ def _may_be_given_modules(module: Module, model: PytreeModel) -> bool:
 
 def _layer(value: Value, evaluator: Evaluator) -> str | None:
     """What holds functions in a module, or in those in a container: a layer of equinox, or a list in a constructor."""
-    return next((name for cls in instances_in(value) if (name := _layer_in(cls, evaluator, 0)) is not None), None)
+    whole = instances_in(value, other_trees=False)
+    return next((name for cls in whole if (name := _layer_in(cls, evaluator, 0)) is not None), None)
 
 
 def _layer_in(cls: PytreeClass, evaluator: Evaluator, depth: int) -> str | None:

@@ -46,7 +46,7 @@ class TracedClasses:
 
     def note(self, value: Value, by: TracedBy, sender: str) -> None:
         """Note what the module being read passes to a transformed function, in one of its functions ("": in none)."""
-        if any(sender not in self._sending.get(cls.symbol.key, ()) for cls in instances_in(value)):
+        if any(sender not in self._sending.get(cls.symbol.key, ()) for cls in instances_in(value, other_trees=False)):
             for cls in self.taken_apart(value):
                 self._noted.setdefault(cls.symbol.key, by)
                 self._sending.setdefault(cls.symbol.key, set()).add(sender)
@@ -155,7 +155,7 @@ class TracedClasses:
 
     def taken_apart(self, value: Value) -> Iterator[PytreeClass]:
         """The classes of the instances in a value that crosses, with those that their leaves hold."""
-        pending = list(instances_in(value))
+        pending = list(instances_in(value, other_trees=False))
         seen: set[Key] = set()
         while pending:
             cls = pending.pop()
@@ -245,20 +245,25 @@ def _takes_apart(applied: Applied, event: Cross) -> bool:
     return event.parameter in applied.rebuilt_parameters(event.function)
 
 
-def instances_in(value: Value, depth: int = 0) -> Iterator[PytreeClass]:
-    """The classes of the instances that a value is, or holds in containers."""
+def instances_in(value: Value, depth: int = 0, *, other_trees: bool = True) -> Iterator[PytreeClass]:
+    """The classes of the instances that a value is, or holds in containers.
+
+    Those that have the form of one only, such as gradients, count unless `other_trees` is False: nothing that their
+    class says of its leaves holds for theirs.
+    """
     value = plain(value)
     if depth > 4:
         return
     match value:
-        case Instance(cls=cls):
-            yield cls
+        case Instance(cls=cls, is_other_tree=is_other_tree):
+            if other_trees or not is_other_tree:
+                yield cls
         case Container(items=items, element=element):
             for item in items if items is not None else (element,):
-                yield from instances_in(item, depth + 1)
+                yield from instances_in(item, depth + 1, other_trees=other_trees)
         case Choice(options=options):
             for option in options:
-                yield from instances_in(option, depth + 1)
+                yield from instances_in(option, depth + 1, other_trees=other_trees)
 
 
 def _may_be_none(expr: Expr) -> bool:

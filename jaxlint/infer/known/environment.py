@@ -36,6 +36,8 @@ class Environment:
         self.mutable_parts: frozenset[str] = frozenset()
         #: Expressions of variables that were found equal to a constant, with its value.
         self.equal: tuple[tuple[Expr, object], ...] = ()
+        #: Whether something is known of parameters because calls that were seen pass it, and nothing else says so.
+        self.is_given = False
 
     def copy(self) -> Environment:
         """An independent copy, for a branch."""
@@ -44,7 +46,7 @@ class Environment:
         other.roots = self.roots
         other.dead = self.dead
         other.mutable_copies, other.mutable_parts = self.mutable_copies, self.mutable_parts
-        other.equal = self.equal
+        other.equal, other.is_given = self.equal, self.is_given
         return other
 
     def part(self, names: Iterable[str]) -> Environment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from jaxlint.infer.known.deferred import Deferred, known
 from jaxlint.infer.known.environment import Environment
@@ -147,6 +147,7 @@ class Narrowing:
             return
         path = dotted(test.positional[0])
         if path is None:
+            self._doubt(test, env)
             return
         name = dotted(test.func)
         guard = self._guard(test, env)
@@ -161,7 +162,15 @@ class Narrowing:
             self._narrow_missing(test, path, env)
         elif truthy and (name or "").rpartition(".")[2].startswith(_GUARDS):
             # hasattr, TypeGuard functions and the like: the value may be of any subclass
-            self._update(path, lambda before: before if _is_exact(before) else UNKNOWN, env)
+            self._update(path, lambda before: before if _is_exact(before) and not env.is_given else UNKNOWN, env)
+        else:
+            self._doubt(test, env)
+
+    def _doubt(self, test: Call, env: Environment) -> None:
+        """What calls pass may all be turned away by a test, or all pass it: who asks expects others as well."""
+        if env.is_given:
+            for name in {name for asked in test.positional for name in _asked_about(asked)} & env.locals:
+                self._update(name, lambda _: UNKNOWN, env)
 
     def _narrow_to(self, asked: Expr, path: str, tested: Value, env: Environment, truthy: bool) -> None:
         """Something is an instance of a class that was asked for, or is none."""
@@ -220,8 +229,18 @@ class Narrowing:
                 path = dotted(part.positional[0])
                 if path is not None and path in env.values and last_name(part.func) in _TESTS:
                     env.values[path] = UNKNOWN
+                self._doubt(part, env)
             elif isinstance(part, BoolOp):
                 self._forget_tested(part, env)
+
+
+def _asked_about(expr: Expr) -> Iterator[str]:
+    """The variables of which a test asks something themselves, or each of which they hold; not their attributes."""
+    if isinstance(expr, Name):
+        yield expr.id
+    elif not isinstance(expr, Attribute):
+        for part in children(expr):
+            yield from _asked_about(part)
 
 
 def _is_steady(expr: Expr, env: Environment) -> bool:

@@ -143,6 +143,7 @@ class UnitReader(CompoundStatements):
                 value = self.evaluator.parameter(declaration, parameter.name, self.module)
                 if isinstance(value, (UnknownValue, Scalar)):  # a number may be another one in each turn of a loop
                     value = passed.get(parameter.name, value)
+                    env.is_given = env.is_given or parameter.name in passed
             parameters[parameter.name] = value
         given, parameters = parameters, as_tracers(parameters, declaration, self.module, self.calls.transformed)
         env.values = dict(parameters)
