@@ -291,6 +291,12 @@ def takes_size_for_dtype(name: str, call: Call) -> bool:
     return isinstance(given, Binary) or (isinstance(given, Constant) and type(given.value) is int)
 
 
+def takes_no_list(name: str) -> bool:
+    """Whether the function computes with arrays alone: one of jax.numpy raises TypeError for a list or a tuple."""
+    head, _, last = name.rpartition(".")
+    return head == "jax.numpy" and (last == "copy" or is_elementwise(name) or is_reduction(name))
+
+
 def random_shape_position(name: str) -> int | None:
     """Where the shape stands among the arguments of a function of jax.random that makes one number without it."""
     head, _, last = name.rpartition(".")

@@ -16,7 +16,7 @@ from jaxlint.cst.shapes import dotted, own, returned
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CallMethod, CodeRead, Construct, Event
-from jaxlint.infer.known.values import UNKNOWN, ClassObject, Instance, as_instance
+from jaxlint.infer.known.values import UNKNOWN, ClassObject, Instance, as_instance, is_classmethod
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.libraries.transforms import Kind, Returns
 from jaxlint.project.resolution import FunctionSymbol
@@ -126,10 +126,10 @@ class TrainState(EventRule, NodeRule):
             return
         assert isinstance(event, CallMethod)
         cls = event.receiver.cls
-        if not is_train_state(cls) or not _is_flax_method(event):
+        if not is_train_state(cls) or not _is_flax_method(event, evaluator):
             return
         if event.name == "create":
-            yield from _created(event)
+            yield from _created(event, evaluator)
         elif event.name == "apply_gradients" and isinstance(event.receiver, Instance):
             yield from _applied(event, evaluator)
 
@@ -163,17 +163,27 @@ def _names_mutable(source: Source) -> bool:
     return "mutable" in source.text
 
 
-def _is_flax_method(event: CallMethod) -> bool:
+def _is_flax_method(event: CallMethod, evaluator: Evaluator) -> bool:
     """Whether flax's own method is called, whatever visible subclass the receiver is of."""
     receiver = event.receiver
-    family = event.place.family(receiver)
+    family = (receiver.cls,) if _is_by_super(event, evaluator) else event.place.family(receiver)
     if any(event.name in one.attributes_given for cls in family for one in cls.mro):
         return False
     found = [cls.method(event.name) for cls in family]
     return all(f is not None and is_stub(f[0].module) for f in found)
 
 
-def _created(event: CallMethod) -> Iterator[Problem]:
+def _is_by_super(event: CallMethod, evaluator: Evaluator) -> bool:
+    """Whether a classmethod calls that of the next class, which stays the next one in all subclasses."""
+    func, owner, method = event.call.func, event.place.owner, event.place.method
+    if not isinstance(func, Attribute) or not isinstance(func.value, Call) or name_of(func.value.func) != "super":
+        return False
+    if owner is None or method is None or not is_classmethod(method):
+        return False
+    return all(cls.mro[cls.mro.index(owner) :] == owner.mro for cls in evaluator.model.subclasses(owner))
+
+
+def _created(event: CallMethod, evaluator: Evaluator) -> Iterator[Problem]:
     """Look at a call of `create`."""
     cls, call = event.receiver.cls, event.call
     if call.positional:
@@ -198,6 +208,10 @@ def _created(event: CallMethod) -> Iterator[Problem]:
     missing = [name for name in _GIVEN if name not in given]
     if isinstance(event.receiver, ClassObject) and event.receiver.exact:
         missing += _required_fields(cls, given)
+    made = event.place.owner if _is_by_super(event, evaluator) else None
+    if made is not None and not evaluator.model.subclasses(made):
+        cls = made
+        missing += _required_fields(made, given)
     if missing:
         wrong = f"`create` of `{cls.name}` is called without {_listed(missing)}: it raises TypeError"
         yield _problem(cls, call.func.at, wrong, f"pass {_listed([f'{name}=...' for name in missing])}")

@@ -13,6 +13,7 @@ from jaxlint.infer.calls.belied import BELYING, as_shown, takes_another, with_be
 from jaxlint.infer.calls.changes_in_place import ChangesInPlace
 from jaxlint.infer.calls.higher_order import HigherOrder
 from jaxlint.infer.calls.holding import Holding, keeps_return_value
+from jaxlint.infer.calls.known_builtins import means_itself
 from jaxlint.infer.calls.known_functions import KnownFunctions
 from jaxlint.infer.calls.local_calls import LocalCalls
 from jaxlint.infer.calls.made_of_jax import is_made_of_jax
@@ -157,7 +158,9 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         """A method that is found by `super()`: its receiver is the instance itself, of the class around the call."""
         place = self.notes.place
         owner, method = (None, None) if place is None else (place.owner, place.method)
-        if owner is None or method is None or not isinstance(held.func, Name) or held.func.id != "super" or held.args:
+        if owner is None or method is None or not isinstance(held.func, Name) or held.func.id != "super":
+            return function
+        if not means_itself(held, owner, method):
             return function
         own = self.evaluator.receiver(method, owner)
         if own is None:

@@ -23,11 +23,13 @@ from jaxlint.infer.known.values import (
     known_entries,
     plain,
 )
-from jaxlint.syntax.expressions import Attribute, Call, Constant, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Name, last_name
 
 if TYPE_CHECKING:
     from jaxlint.infer.evaluating.evaluate import Evaluator
     from jaxlint.infer.evaluating.notes import Notes
+    from jaxlint.pytrees.model import PytreeClass
+    from jaxlint.symbols.outline import Function
 
 #: The scalars that functions return, whatever they are given.
 _SCALARS = {
@@ -104,8 +106,11 @@ class BuiltinFunctions:
         return Container("sequence", None, element_of(_first(values))) if len(values) == 1 else UNKNOWN
 
     def _super(self, call: Call, values: Values, env: Environment) -> Value:
-        owner = None if values or self.notes.place is None else self.notes.place.owner
-        return Instance(owner.parents[0]) if owner is not None and owner.parents else UNKNOWN
+        place = self.notes.place
+        owner, method = (None, None) if place is None else (place.owner, place.method)
+        if owner is None or not owner.parents or not means_itself(call, owner, method):
+            return UNKNOWN
+        return Instance(owner.parents[0])
 
     def _type(self, call: Call, values: Values, env: Environment) -> Value:
         first = _first(values)
@@ -156,6 +161,16 @@ _BY_NAME: dict[str, _Handler] = {
 
 def _first(values: Values) -> Value:
     return plain(values[0]) if values else UNKNOWN
+
+
+def means_itself(call: Call, owner: PytreeClass | None, method: Function | None) -> bool:
+    """Whether a call of `super` in a method is `super()`, or `super(Class, self)`, which says the same there."""
+    if not call.args:
+        return True
+    if owner is None or method is None or len(call.positional) != 2 or call.has_star:
+        return False
+    named, held = call.positional
+    return isinstance(held, Name) and held.id == method.self_name and last_name(named) == owner.name
 
 
 def _literal_name(call: Call) -> str | None:

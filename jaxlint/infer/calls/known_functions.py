@@ -236,6 +236,8 @@ class KnownFunctions:
             return _element_wise(values) if arrays.maps_numpy(name) else UNKNOWN
         single: bool | None = None
         first = plain(values[0]) if values else UNKNOWN
+        if _is_list(first) and arrays.takes_no_list(name):
+            return UNKNOWN  # it raises
         if arrays.is_shaped(name):
             if arrays.takes_size_for_dtype(name, call):
                 return UNKNOWN
@@ -324,6 +326,11 @@ _BY_NAME: dict[str, _Handler] = {
     **dict.fromkeys(FLOATS_OF_FLOATS, KnownFunctions._float),
     **dict.fromkeys(("numpy.random.default_rng", "numpy.random.RandomState"), KnownFunctions._generator),
 }
+
+
+def _is_list(value: Value) -> bool:
+    """Whether a value is a list or a tuple, and not by an annotation alone."""
+    return isinstance(value, Container) and value.kind in ("list", "tuple") and not value.declared
 
 
 def _of_structure(name: str, call: Call, values: Values) -> Value:
