@@ -279,11 +279,12 @@ class CallLogical(msgspec.Struct, frozen=True):
 class ChooseByCall(msgspec.Struct, frozen=True):
     """What `if` chooses by the expression `at`, two values that are returned or assigned, a function chooses.
 
-    It is given the test and two functions without parameters.
+    It is given the test, and two functions without parameters or the values themselves.
     """
 
     at: object
     function: str
+    takes_values: bool = False
 
 
 class Remove(msgspec.Struct, frozen=True):

@@ -70,7 +70,7 @@ def _chosen_expression(old: cst.CSTNode, change: ChooseByCall) -> New:
 def _choice(
     test: cst.BaseExpression, one: cst.BaseExpression, other: cst.BaseExpression, change: ChooseByCall
 ) -> cst.BaseExpression:
-    """The call that chooses between two expressions, each of which is a function there."""
+    """The call that chooses between two expressions, each of which may be a function there."""
     if count_comments(test) or count_comments(one) or count_comments(other):
         raise CannotChange("a comment would be lost")
     if any(_has_own_flow(value) for value in (test, one, other)):
@@ -78,10 +78,11 @@ def _choice(
     while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         test, one, other = test.expression, other, one
     function = cst.parse_expression(change.function)
-    return cst.Call(function, [cst.Arg(one) for one in (_bare(test), _function(one), _function(other))])
+    given = _bare if change.takes_values else _function
+    return cst.Call(function, [cst.Arg(one) for one in (_bare(test), given(one), given(other))])
 
 
-def _function(value: cst.BaseExpression) -> cst.Lambda:
+def _function(value: cst.BaseExpression) -> cst.BaseExpression:
     """A function without parameters that returns a value."""
     if isinstance(value, cst.Tuple) and not value.lpar:
         value = value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])

@@ -110,11 +110,25 @@ def _uses(
     function: Function, home: Module, name: str, cls: PytreeClass, evaluator: Evaluator
 ) -> Iterator[tuple[Use, str]]:
     """The uses in a function that need a number which it reads from the field, or hands to a function that has them."""
-    body = evaluator.calls.body_of(FunctionSymbol(home, function)) or ()
 
     def is_read(expr: Expr) -> bool:
         return isinstance(expr, Attribute) and expr.attr == name and _may_hold(expr, function, home, cls, evaluator)
 
+    yield from uses_of(is_read, function, home, evaluator, cls)
+
+
+def uses_of(
+    is_read: Callable[[Expr], bool],
+    function: Function,
+    home: Module,
+    evaluator: Evaluator,
+    cls: PytreeClass | None = None,
+) -> Iterator[tuple[Use, str]]:
+    """The uses in a function that need the number of some expressions, or hand it to a function that has them.
+
+    Of a class, fields may be lists.
+    """
+    body = evaluator.calls.body_of(FunctionSymbol(home, function)) or ()
     if not any(map(is_read, all_parts(body))):
         return
     for use in _needing(is_read, function, home, cls, evaluator):
@@ -136,7 +150,7 @@ def _is_one_of(names: set[str], expr: Expr) -> bool:
 
 
 def _needing(
-    is_traced: Callable[[Expr], bool], function: Function, home: Module, cls: PytreeClass, evaluator: Evaluator
+    is_traced: Callable[[Expr], bool], function: Function, home: Module, cls: PytreeClass | None, evaluator: Evaluator
 ) -> list[Use]:
     body = evaluator.calls.body_of(FunctionSymbol(home, function)) or ()
     bound = bound_once(body)
@@ -147,7 +161,7 @@ def _needing(
     def kind_of(expr: Expr) -> str:
         """Whether something is a list, a tuple or a dict of Python, as it is written out, or as a field says."""
         expr = bound.get(expr.id, expr) if isinstance(expr, Name) else expr
-        if isinstance(expr, Attribute) and (field := cls.field(expr.attr)) is not None:
+        if cls is not None and isinstance(expr, Attribute) and (field := cls.field(expr.attr)) is not None:
             value = plain(evaluator.promises.field(field, cls))
             return value.kind if isinstance(value, Container) else ""
         return expr.kind if isinstance(expr, Display) else "dict" if isinstance(expr, DictDisplay) else ""

@@ -28,7 +28,8 @@ from jaxlint.syntax.expressions import (
 #: What is done to values that may give them another structure, type or shape; None if it cannot be told.
 Changing: TypeAlias = "frozenset[object] | None"
 
-_NUMBERS = frozenset({"bool", "int", "float", "complex"})
+#: The numbers of Python.
+NUMBERS = frozenset({"bool", "int", "float", "complex"})
 #: What stands for a variable or an attribute, which may hold anything, and for the result of a function of the project.
 _HELD, _RETURNED = "a value", "a result"
 
@@ -50,7 +51,7 @@ class AlikeValues:
         """What an expression does to the values that it is made of."""
         match expr:
             case Constant(value=value, kind=kind):
-                return frozenset({kind} if kind in _NUMBERS and value is not None else ()) or None
+                return frozenset({kind} if kind in NUMBERS and value is not None else ()) or None
             case Name():
                 return frozenset({_HELD}) if self._is_value(expr) else None
             case Attribute(value=held):
@@ -84,7 +85,7 @@ class AlikeValues:
             if changing is None:
                 return None
             found |= changing
-        return frozenset(found - _NUMBERS if _HELD in found or _RETURNED in found else found)
+        return frozenset(found - NUMBERS if _HELD in found or _RETURNED in found else found)
 
     def _structure(self, kind: object, items: Iterable[Expr]) -> Changing:
         inside = [self.changing(item) for item in items]

@@ -89,6 +89,12 @@ def number_kind(expr: Expr) -> str:
     return found.kind if isinstance(found, Leaf) else ""
 
 
+def gives_floats(name: str) -> bool:
+    """Whether a function of a library gives floats for any real number."""
+    head, _, last = name.rpartition(".")
+    return head in ("jax.numpy", "numpy", "jax.nn", "jax.lax") and last in _TO_FLOAT
+
+
 def is_key(expr: Expr) -> bool:
     """Whether an expression certainly makes a key of jax.random, by its usual names."""
     name = dotted(expr.func) if isinstance(expr, Call) else None
