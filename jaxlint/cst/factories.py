@@ -13,7 +13,11 @@ from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, rewriters
 from jaxlint.cst.trees import Tree
 
 #: Functions that a class is handed to for something else than to make instances.
-_ASKING = frozenset({"isinstance", "issubclass", "cast", "TypeVar", "fields"})
+_ASKING = frozenset({"isinstance", "issubclass", "cast", "TypeVar", "fields", "super"})
+#: Where it stands for no call either.
+_ASKED = (cst.Annotation, cst.ClassDef, cst.Comparison, cst.ImportAlias, cst.MatchClass, cst.SubscriptElement)
+#: What may be written around a name in these places.
+_TYPES = (cst.Arg, cst.BinaryOperation, cst.Element, cst.Index, cst.Tuple, cst.ComparisonTarget)
 
 
 @rewriters.register
@@ -115,8 +119,20 @@ def _call_factory(change: CallFactory, tree: Tree, locate: Locate) -> dict[cst.C
         return {name: lambda old: cst.Attribute(name, cst.Name(change.name))}
     if isinstance(around, cst.Attribute) and around.attr is name:
         raise CannotChange("it is called through something else")
-    if isinstance(around, cst.Arg) and around.keyword is None:
-        call = next(tree.around(around))
-        if not isinstance(call, cst.Call) or called_name(call) not in _ASKING:
-            raise CannotChange("the class is handed on")
+    if not _is_asked(name, tree):
+        raise CannotChange("the class is handed on")
     return {}
+
+
+def _is_asked(name: cst.Name, tree: Tree) -> bool:
+    """Whether the class is only declared, compared, annotated or asked for something, and nobody gets it to call it."""
+    inner: cst.CSTNode = name
+    for around in tree.around(name):
+        if isinstance(around, cst.Call):
+            return called_name(around) in _ASKING
+        if isinstance(around, _ASKED) or (isinstance(around, cst.Attribute) and around.value is inner):
+            return True
+        if not isinstance(around, _TYPES):
+            return False
+        inner = around
+    return False

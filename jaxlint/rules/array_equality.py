@@ -16,7 +16,7 @@ from jaxlint.infer.choosing.given import is_pytree
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import NONE, Container, Instance, UnknownValue, plain
+from jaxlint.infer.known.values import NONE, Container, Instance, UnknownValue, options, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.pytrees.framework import Role
@@ -51,6 +51,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     Unary,
     dotted,
+    is_none,
     last_name,
     without_call,
 )
@@ -288,6 +289,8 @@ def _leaf_by_leaf(part: Compare, instance: Instance | None, code: CodeRead, eval
     """The fix that compares leaf by leaf; all have to be equal."""
     if instance is None or any(f.role is not Role.LEAF for f in instance.cls.fields):
         return None  # what is static and differs cannot be mapped over
+    if any(_may_differ(field, instance.cls, evaluator) for field in instance.cls.fields):
+        return None
     module, resolver = code.place.module, evaluator.model.resolver
     names = [spelled(name, module, resolver, code.scope) for name in ("jax.tree", "jax.numpy.array_equal")]
     if None in names:
@@ -297,6 +300,13 @@ def _leaf_by_leaf(part: Compare, instance: Instance | None, code: CodeRead, eval
     change = Rewrite(part.at, template, (part.left.at, part.comparators[0].at))
     imports = tuple(needed for _, some in written for needed in some)
     return Proposal("Compare the leaves", Applicability.UNSAFE, (change,), imports)
+
+
+def _may_differ(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a leaf may be None, or a list or a dict: in two instances it may be another structure."""
+    held = options(plain(evaluator.promises.field(field, cls)))
+    is_empty = field.default is not None and is_none(field.default.expr)
+    return is_empty or any(one == NONE or isinstance(one, Container) for one in held)
 
 
 def _searched(at: Expr, expr: Expr, how: str, instances: LocalInstances, evaluator: Evaluator) -> Problem | None:

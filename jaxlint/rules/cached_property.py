@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Rewrite
@@ -9,6 +10,7 @@ from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, FunctionValue, UnknownValue, plain
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Caching
 from jaxlint.pytrees.model import Placed, PytreeClass
@@ -125,7 +127,7 @@ class CachedProperty(ClassRule):
                     help="write `@property`, or compute the value once and make it a field",
                     severity=caching.severity,
                     confidence=_confidence(function, cls, caching, evaluator),
-                    fix=_as_property(decorator),
+                    fix=_as_property(function, decorator, cls.module, evaluator),
                 )
 
 
@@ -149,13 +151,18 @@ def _copied_along(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
                     ),
                     reason="the value is stored in the `__dict__`, which a copy gets as it is",
                     help="write `@property`, or make the copy with `dataclasses.replace`",
-                    fix=_as_property(decorator),
+                    fix=_as_property(function, decorator, cls.module, evaluator),
                 )
                 break
 
 
 @proposing
-def _as_property(decorator: Expr) -> Proposal | None:
+def _as_property(function: Function, decorator: Expr, module: Module, evaluator: Evaluator) -> Proposal | None:
+    """The unsafe fix, unless the cached value is deleted or set somewhere, which a property refuses."""
+    name = re.escape(function.name)
+    touched = re.compile(rf"""\bdel\b.*\.{name}\b|\.{name}\s*=(?!=)|(["']){name}\1""")
+    if any(touched.search(one.source.text) for one in (module, *evaluator.model.importers(module))):
+        return None
     return Proposal("Make it a property", Applicability.UNSAFE, (Rewrite(decorator.at, "property"),))
 
 

@@ -364,7 +364,7 @@ def _scalar(
     need = need_of(name, cls, module, evaluator)
     if need is not None and need.is_for_structure:
         return
-    fix = converting(field, cls.framework.field_function, module, evaluator) if need is None else None
+    fix = converting(field, cls, module, evaluator) if need is None else None
     yield _problem(at, cls, name, "eqx.filter_jit", how, fix, "" if need is None else f", {need.way_out}")
 
 

@@ -112,12 +112,12 @@ class FrozenInheritance(ClassRule):
                 f"`TypeError: cannot inherit {first} dataclass from a {second} one` is raised when the class is created"
             ),
             help=f"decorate `{base.name}` and `{cls.name}` with the same decorator, and the same `frozen=`",
-            fix=_fix(base if cls.params.frozen else cls, cls.module),
+            fix=_fix(base if cls.params.frozen else cls, cls.module, evaluator),
         )
 
 
 @proposing
-def _fix(cls: PytreeClass, module: Module) -> Proposal | None:
+def _fix(cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:
     if cls.registered is False and cls.framework.is_pytree:
         return None  # it is to be registered first, which is JAX101's
-    return freezing(cls, module)
+    return freezing(cls, module, evaluator)

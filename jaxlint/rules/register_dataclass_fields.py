@@ -11,7 +11,6 @@ from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import UNKNOWN
 from jaxlint.pytrees.frameworks.jax_register import DROPS_ALONE, DROPS_BY_NAME, READS_FIELDS, REFUSES_OVERLAP
 from jaxlint.pytrees.model import FieldLists, PytreeClass, Registration
 from jaxlint.pytrees.registration import ListProblems, fails_by_form, list_problems
@@ -272,12 +271,20 @@ class _Lists:
         """The missing fields that an unknown name stands for: run together without a comma, or misspelt."""
         missing = self.problems.missing
         for first in missing:
-            if name.startswith(first) and name[len(first) :] in missing:
-                return first, name[len(first) :]
-        if len(missing) == len(self.problems.unexpected) == 1:
+            rest = name.removeprefix(first)
+            if rest != name and rest != first and rest in missing:
+                return first, rest
+        fitting = [one for one in missing if self._list_for(one) in ("", self._list_of(name))]
+        if len(missing) == len(fitting) == len(self.problems.unexpected) == 1:
             return missing
-        close = nearest(name, missing)
+        close = nearest(name, fitting)
         return () if close is None else (close,)
+
+    def _list_for(self, name: str) -> str:
+        """The list in which a field belongs by its annotation; empty if nobody knows."""
+        field = self.cls.field(name)
+        annotation = None if field is None else field.annotation
+        return "" if annotation is None else list_for(self.evaluator.annotations.read(annotation, self.cls))
 
     def _unexpected(self, name: str, meant: tuple[str, ...]) -> Problem:
         cls, list_name = self.cls, self._list_of(name)
@@ -329,11 +336,7 @@ class _Lists:
         """The fix that puts each field into the list that its type tells of."""
         added: dict[str, list[str]] = {}
         for name in names:
-            field = self.cls.field(name)
-            annotation = None if field is None else field.annotation
-            value = UNKNOWN if annotation is None else self.evaluator.annotations.read(annotation, self.cls)
-            list_name = list_for(value)
-            added.setdefault(list_name, []).append(name)
+            added.setdefault(self._list_for(name), []).append(name)
         changes = [self._added(list_name, some) for list_name, some in added.items() if list_name]
         if "" in added or None in changes:
             return None

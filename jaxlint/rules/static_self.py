@@ -297,7 +297,7 @@ def _dropping(
     if is_hashable(cls) is False and not cls.is_pytree:
         others = (one.params for one in evaluator.model.subclasses(cls))
         are_frozen = all(params is None or params.frozen for params in others)  # or they could not inherit from it
-        return freezing(cls, cls.module) if are_frozen else None
+        return freezing(cls, cls.module, evaluator) if are_frozen else None
     if not cls.is_pytree or cls.registered is not True:
         return None
     changes: list[Change] = []

@@ -19,7 +19,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.keeping import is_stored
 from jaxlint.rules.analyses.fields.needed_numbers import Need, need_of
-from jaxlint.rules.analyses.fixes.roles import make_leaf
+from jaxlint.rules.analyses.fixes.static_numbers import leaf_of
 from jaxlint.rules.analyses.under_trace.compiled_callers import (
     EveryName,
     Numbers,
@@ -184,7 +184,7 @@ class TracedStaticValue(BodyRule):
                     break
         for one in found:
             need = need_of(one.field.name, one.cls, code.place.module, evaluator)
-            fix = make_leaf(one.field, one.cls, code.place.module, evaluator.model) if need is None else None
+            fix = leaf_of(one.field, one.cls, code.place.module, evaluator) if need is None else None
             yield _problem(one.value.at, one.cls, one.field, where, _compares(code), need, fix)
 
 

@@ -18,6 +18,7 @@ from jaxlint.libraries.arrays import is_shaped
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_collective
+from jaxlint.rules.analyses.fixes.defaults import is_read_of_class
 from jaxlint.rules.analyses.fixes.roles import field_function, list_for
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS
 from jaxlint.rules.base import ClassRule, EventRule, Problem
@@ -310,7 +311,7 @@ def _annotating(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evalua
     function = ""
     if not is_call and not isinstance(value, Scalar) and not (isinstance(value, Container) and value.kind == "tuple"):
         factory = spelled(field_function(cls), cls.module, evaluator.model.resolver)
-        if factory is None or cls.framework.is_tuple:
+        if factory is None or cls.framework.is_tuple or is_read_of_class(assignment.name, cls, evaluator):
             return None
         function, imports = factory[0], (*imports, *factory[1])
     change = Annotate(assignment.name_at, written, function)

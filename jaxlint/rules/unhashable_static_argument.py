@@ -284,7 +284,7 @@ def _fix(event: Cross, why: Unhashable, evaluator: Evaluator) -> Proposal | None
     value = plain(event.value)
     if isinstance(value, Instance):
         if is_hashable(value.cls) is False and not value.cls.is_pytree:
-            return freezing(value.cls, event.place.module)
+            return freezing(value.cls, event.place.module, evaluator)
         is_here = all(is_written_in(applied, event.module, event.place.module) for applied in event.applied)
         if not value.cls.is_pytree or event.function is None or event.parameter is None or not is_here:
             return None

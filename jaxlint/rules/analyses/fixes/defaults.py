@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from jaxlint.cst.changes import EditField, Proposal
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
@@ -24,13 +26,20 @@ def made_anew(
     call = field.call
     if written is None or field.default is None or field.default.module is not cls.module or (call and call.positional):
         return advice, None
-    if not _keeps_meaning(field.default):
+    if not _keeps_meaning(field.default) or is_read_of_class(field.name, cls, evaluator):
         return advice, None
     if call is None and field.opaque and not isinstance(plain(evaluator.static(field.default)), Instance):
         return advice, None  # a call may be a field function of one's own
     name, imports = ("", ()) if call is not None else written
     change = EditField(field.at, is_call=call is not None, function=name, factory=True)
     return advice, Proposal(f"Make a new `{field.name}` for each instance", applicability, (change,), imports)
+
+
+def is_read_of_class(name: str, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether an attribute seems to be read of the class itself, which has none where each instance makes its own."""
+    names = "|".join({re.escape(one.name) for one in evaluator.model.family(cls)})
+    read = re.compile(rf"(?:\b(?:{names}|cls|__class__)|\btype\(\w+\))\s*\.\s*{re.escape(name)}\b")
+    return any(read.search(one.source.text) for one in (cls.module, *evaluator.model.importers(cls.module)))
 
 
 def _keeps_meaning(default: Placed) -> bool:

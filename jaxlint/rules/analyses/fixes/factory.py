@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from jaxlint.cst.changes import CallFactory, Change, MakeFactory, Proposal
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
@@ -9,12 +11,15 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import Field, Kind, Placed, PytreeClass
 from jaxlint.rules.analyses.changes.returning import is_known_elsewhere, mentions
+from jaxlint.rules.analyses.instances.methods import may_have
 from jaxlint.rules.analyses.instances.trees_of_axes import TreesOfAxes
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import last_name
 
 _NAME = "make"
+#: How a method calls the class without its name.
+_OWN_CLASS = re.compile(r"\btype\(|\b__class__\b")
 
 
 @proposing
@@ -31,6 +36,8 @@ def computing_once(
     others = [one for one in outline.functions.values() if one.owner == function.owner]
     if any("classmethod" in map(last_name, one.decorators) for one in others):
         return None  # which may make instances, too
+    if any(may_have(_OWN_CLASS, one, cls.module) for one in others if one is not function):
+        return None
     parameters = _parameters(cls)
     if parameters is None or cls.method(_NAME) is not None or cls.field(_NAME) is not None:
         return None
@@ -39,7 +46,7 @@ def computing_once(
     fields = tuple(field.name for field in cls.members)
     changes: list[Change] = [MakeFactory(function.at, _NAME, fields, parameters, f'"{cls.name}"')]
     trees = TreesOfAxes(cls.module, evaluator)
-    for at in mentions(cls.name, cls.module):
+    for at in mentions(cls.name, cls.module, r"\b"):
         is_of_axes = trees.has(at)
         if is_of_axes is None:
             return None

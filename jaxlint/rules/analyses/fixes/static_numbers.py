@@ -11,6 +11,7 @@ from jaxlint.infer.known.values import Scalar, plain
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.needed_numbers import need_of
+from jaxlint.rules.analyses.fields.python_numbers import is_kept_as_number
 from jaxlint.rules.analyses.fields.static_numbers import StaticNumber, is_meant
 from jaxlint.rules.analyses.fixes.roles import make_leaf, unmarking_help
 from jaxlint.rules.base import Problem
@@ -43,7 +44,7 @@ def problems_of(number: StaticNumber, module: Module, evaluator: Evaluator) -> I
         help=f"{unmarking_help(field, cls)}{with_arrays}{rewriting}: then the function is compiled once",
         confidence=number.confidence,
         subject=f"{cls.module.path}::{field.owner.declaration.qualname}.{field.name}",
-        fix=make_leaf(field, cls, module, evaluator.model) if need is None else None,
+        fix=leaf_of(field, cls, module, evaluator) if need is None else None,
     )
 
 
@@ -58,6 +59,14 @@ def leaf_of_number(field: Field, cls: PytreeClass, module: Module, evaluator: Ev
     if _kind(field, cls, evaluator) not in _NUMBERS:
         return None
     if need_of(field.name, cls, module, evaluator) is not None:
+        return None
+    return leaf_of(field, cls, module, evaluator)
+
+
+@proposing
+def leaf_of(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:
+    """The fix, unless what comes out of a compiled function, an array then, has to be a number elsewhere."""
+    if is_kept_as_number(field.name, cls, module, evaluator):
         return None
     return make_leaf(field, cls, module, evaluator.model)
 

@@ -25,6 +25,7 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Conditional, Expr, Name, last_name, same
 from jaxlint.syntax.statements import Assign, Body, If, Return, Statement, all_parts, blocks, walk
 
+_GETTERS = frozenset({"property", "cached_property"})
 _OPERATORS = {how: operator for operator, how in LOGICAL.items()}
 
 
@@ -75,9 +76,10 @@ def _is_needed(chosen: Expr | None, function: Function, module: Module, evaluato
         return chosen is not None and (expr is chosen or (isinstance(chosen, Name) and same(expr, chosen)))
 
     def is_returned(expr: Expr) -> bool:
-        held = expr.func if isinstance(expr, Call) else expr if function.decorators else None
+        held = expr.func if isinstance(expr, Call) else expr if is_property else None
         return isinstance(held, (Name, Attribute)) and last_name(held) == function.name
 
+    is_property = not _GETTERS.isdisjoint(map(last_name, function.decorators))
     if any(uses_of(is_chosen, function, module, evaluator)):
         return True
     written = re.compile(rf"\b{re.escape(function.name)}\b")

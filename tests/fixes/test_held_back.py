@@ -1,0 +1,201 @@
+"""Fixes that are held back, for they would break what else a program does: found by programs that a sceptic wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxlint import fix_source
+from jaxlint.config.settings import Settings
+
+HEAD = """\
+import dataclasses
+import json
+from functools import cached_property, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx, struct
+
+"""
+CHECKED = """\
+@struct.dataclass
+class Box:
+    lo: jax.Array
+
+    def __post_init__(self):
+        if self.lo.ndim != 1:
+            raise ValueError("bad")
+
+
+box = jax.vmap(lambda box: box.lo.sum())(Box(jnp.zeros(2)))
+"""
+CACHED = """\
+class Net(nnx.Module):
+    def __init__(self):
+        self.w = nnx.Param(jnp.ones(2))
+
+    @cached_property
+    def mask(self):
+        return jnp.ones(2)
+"""
+COUNTED = """\
+class Net(nnx.Module):
+    def __init__(self):
+        self.w = nnx.Param(jnp.ones(2))
+        self.calls = 0
+
+    def __call__(self, x):
+        self.calls += 1
+        return x * self.w
+
+
+@nnx.jit
+def forward(net: Net, x):
+    return net(x)
+
+
+net = Net()
+for _ in range(3):
+    forward(net, jnp.ones(2))
+"""
+STEPPED = """\
+@struct.dataclass
+class State:
+    w: jax.Array
+    step: int = struct.field(pytree_node=False, default=0)
+
+
+@jax.jit
+def update(state: State):
+    return state.replace(w=state.w + 1, step=state.step + 1)
+
+
+state = update(State(jnp.ones(2)))
+"""
+COMPARED = """\
+@struct.dataclass
+class Pair:
+    x: jax.Array
+    {}
+
+
+def same(a: Pair, b: Pair):
+    return a == b
+"""
+FROZEN = """\
+@dataclasses.dataclass
+class Base:
+    lr: float = 0.1
+
+
+@struct.dataclass
+class Tuned(Base):
+    w: Any = None
+"""
+LISTED = """\
+@partial(jax.tree_util.register_dataclass, data_fields=("w",), meta_fields=("n", "{}"))
+@dataclasses.dataclass
+class Pair:
+    w: jax.Array
+    {}: {}
+    n: int = 1
+"""
+SHARED = """\
+@dataclasses.dataclass
+class Log:
+    rows: list = dataclasses.field(default_factory=list)
+
+    def __hash__(self):
+        return 1
+
+
+@struct.dataclass
+class State:
+    x: jax.Array
+    log: Log = struct.field(pytree_node=False, default=Log())
+
+
+a, b = State(1.0), State(2.0)
+a.log.rows.append(1)
+"""
+ATTRIBUTE = """\
+@struct.dataclass
+class State:
+    x: jax.Array
+    origin = jnp.zeros(2)
+"""
+#: The rule, a program in which it has a fix, and what it has none beside.
+HELD_BACK = [
+    ("JAX308", CHECKED, "make = partial(Box)\n"),
+    ("JAX308", CHECKED, "boxes = list(map(Box, [jnp.ones(2)]))\n"),
+    ("JAX308", CHECKED, 'kinds = {"box": Box}\n'),
+    ("JAX308", CHECKED, "def kind():\n    return Box\n"),
+    ("JAX513", CACHED, "def reset(net):\n    del net.mask\n"),
+    ("JAX513", CACHED, "def change(net):\n    net.mask = jnp.zeros(2)\n"),
+    ("JAX512", COUNTED, 'text = json.dumps({"calls": net.calls})\n'),
+    ("JAX512", COUNTED, 'text = {3: "three"}[net.calls]\n'),
+    ("JAX512", COUNTED, "assert isinstance(net.calls, int)\n"),
+    ("JAX202", STEPPED, 'json.dump({"step": state.step}, open("log", "w"))\n'),
+    ("JAX202", STEPPED, "losses = {state.step: 1.0}\n"),
+    ("JAX107", FROZEN, "base = Base()\nbase.lr = 0.3\n"),
+    ("JAX302", SHARED, "print(State.log)\n"),
+    ("JAX110", ATTRIBUTE, "print(State.origin)\n"),
+]
+#: What others say of the same program that does not matter here.
+HARMLESS = [
+    "def kind(box: Box, *more: list[Box]) -> Box | None:\n    assert isinstance(box, Box)\n    return box\n",
+    "def mask(net):\n    return net.mask == 1\n",
+    'text = f"{net.calls:03d}", range(net.calls)\n',
+    'log = {"step": 1}\nprint(state.step, [state.step], int(state.step))\n',
+    "base = Base(lr=0.3)\nprint(base.lr == 0.3)\n",
+    "print(State(1.0).log)\n",
+    "print(State(1.0).origin)\n",
+]
+KINDS = {"JAX308": 0, "JAX513": 1, "JAX512": 2, "JAX202": 3, "JAX107": 4, "JAX302": 5, "JAX110": 6}
+
+
+def is_changed(rule: str, program: str) -> bool:
+    """Whether a fix of a rule changes a program."""
+    text = HEAD + program
+    return fix_source(text, settings=Settings(select=(rule,)), unsafe=True)[0] != text
+
+
+@pytest.mark.parametrize(("rule", "program", "beside"), HELD_BACK)
+def test_what_else_is_done_holds_a_fix_back(rule: str, program: str, beside: str) -> None:
+    assert is_changed(rule, program)
+    assert not is_changed(rule, f"{program}\n\n{beside}")
+
+
+@pytest.mark.parametrize("rule", KINDS)
+def test_what_does_not_matter(rule: str) -> None:
+    program = next(program for code, program, _ in HELD_BACK if code == rule)
+    assert is_changed(rule, f"{program}\n\n{HARMLESS[KINDS[rule]]}")
+
+
+@pytest.mark.parametrize(("field", "is_fixed"), [("y: Any = None", False), ("y: jax.Array", True)])
+def test_what_may_be_of_another_structure_is_not_mapped_over(field: str, is_fixed: bool) -> None:
+    assert is_changed("JAX508", COMPARED.format(field)) is is_fixed
+
+
+@pytest.mark.parametrize(
+    ("named", "field", "annotation", "written"),
+    [
+        ("old", "new", "jax.Array", 'data_fields=("w", "new"), meta_fields=("n",)'),
+        ("old", "new", "str", 'data_fields=("w",), meta_fields=("n", "new")'),
+        ("newnew", "new", "jax.Array", 'data_fields=("w", "new"), meta_fields=("n",)'),
+    ],
+)
+def test_a_name_is_respelled_in_the_list_in_which_it_belongs(
+    named: str, field: str, annotation: str, written: str
+) -> None:
+    program = LISTED.format(named, field, annotation)
+    after, left = fix_source(HEAD + program, settings=Settings(select=("JAX104",)), unsafe=True)
+    assert written in after
+    assert not left
+
+
+def test_a_class_that_methods_call_by_another_name_keeps_its_hook() -> None:
+    assert is_changed("JAX308", CHECKED)
+    again = '            raise ValueError("bad")\n\n    def moved(self):\n        return type(self)(lo=self.lo + 1)\n'
+    assert not is_changed("JAX308", CHECKED.replace('            raise ValueError("bad")\n', again))
