@@ -29,6 +29,7 @@ _PROMISED = {
     "good_annotated_in_init",
     "good_assigned_otherwise",
     "good_list_annotated_flax",
+    "good_lists_refused",
     "good_made_by_numpy",
     "good_sizes_apart",
     "good_tensors",
