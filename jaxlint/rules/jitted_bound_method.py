@@ -455,7 +455,8 @@ def _problem_of_part(
 ) -> Problem:
     """The problem of a method of an instance that `self` holds: it is bound to that instance, and to its values."""
     part = changed.partition(".")[0].partition("[")[0]
-    way_out = f"compile a function that is given `{part}` as an argument"
+    given = part if cls.is_pytree else changed  # an ordinary instance cannot be an argument
+    way_out = f"compile a function that is given `{given}` as an argument"
     return Problem(
         at=event.at,
         message=(

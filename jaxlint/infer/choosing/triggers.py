@@ -112,6 +112,8 @@ class Triggers:
         self._given: dict[str, bool] = {}
         #: The names of the classes that are certainly no pytrees, in the module that was asked for last.
         self._unregistered: frozenset[str] = frozenset()
+        #: Whether it names a class whose instances may hold what a transformation made of a method.
+        self._names_transforming = False
 
     def worth_reading(self, module: Module) -> list[tuple[Unit, Rows]]:
         """The units of a module that are worth reading, in source order, and the rows of their functions that are."""
@@ -119,6 +121,8 @@ class Triggers:
         called = frozenset().union(*(piece.calls for piece in pieces))
         self._interesting = frozenset(name for name in called if self._is_of_interest(name, module))
         self._unregistered = frozenset(name for name in called if self.given.names_unregistered(name, module))
+        named = module.outline.module_scope.bindings.keys() | called
+        self._names_transforming = not named.isdisjoint(self.model.project_index.transforming_class_names)
         self._static_rows = [a.call.at.row for a in module.outline.applying if names_static(a.call)]
         wanted = {place(piece) for piece in pieces if self._triggers(piece, module)}
         wanted |= self._transformed(pieces, module)
@@ -316,6 +320,7 @@ class Triggers:
             or ("select" in unit.calls and not unit.discards.isdisjoint(SELECTION_COPIES))
             or ("[]" in unit.methods and self._stores_in_array(unit, module))
             or self._holds_transformed_function(unit, module)
+            or (unit.stores and self._names_transforming)
             or not unit.calls.isdisjoint(self._interesting)
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from jaxlint.infer.choosing.pieces import transformed_attributes
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.transforms.calling import may_change_given, piece_of
 from jaxlint.infer.transforms.transformed import TransformedFunctions, names_static
@@ -76,6 +77,8 @@ class Indexer:
         for function in functions:
             held = (a for a in function.self_assignments if isinstance(a.value, Call) and names_static(a.value))
             project_index.names_with_static_arguments.update(a.attr for a in held)
+            if function.owner is not None and transformed_attributes(function):
+                project_index.transforming_class_names.add(function.owner.rpartition(".")[2])
         self._cross(self._evaluator.traced.declared_by(functions, (), module), module)
 
     def index_applied(self, module: Module, applying: Iterable[Applying]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from jaxlint.infer.bodies.slots import (
@@ -21,7 +21,8 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
-from jaxlint.rules.analyses.changes.stale import called_in_construction, is_preparing, reads
+from jaxlint.rules.analyses.changes.counting_for import is_computed_with
+from jaxlint.rules.analyses.changes.stale import called_in_construction, initialised, is_preparing, reads
 from jaxlint.rules.analyses.changes.stored_closures import keeping
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods, run_by
 from jaxlint.symbols.outline import UPDATING, Function
@@ -114,7 +115,8 @@ def changed_part(
     Who assigns what keeps the compiled method, too, compiles anew.
     """
     part, holder = held.attr, held.holder
-    read = {name for name in reads(run_by(compiled, cls).values(), cls) if _is_leaf(name, cls)}
+    inside = run_by(compiled, cls)
+    read = {name for name in reads(inside.values(), cls) if _matters(name, inside, cls, evaluator)}
     read = {name for name in read if not is_constant(name, cls, evaluator, owner.module)}
     constructing = called_in_construction(owner)
     later = (f for one in owner.mro for f in own_methods(one) if not held.is_named and f.name not in constructing)
@@ -194,6 +196,9 @@ def set_by(name: str, cls: PytreeClass) -> set[str]:
     return {attr for f in called for attr in (*(a.attr for a in f.self_assignments), *f.self_mutations)}
 
 
-def _is_leaf(name: str, cls: PytreeClass) -> bool:
-    field = cls.field(name) if cls.is_pytree else None
+def _matters(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether an attribute is a leaf, or in an ordinary class what methods are seen to compute with."""
+    if not cls.is_pytree:
+        return initialised(attr, cls) and is_computed_with(attr, inside, cls, evaluator)
+    field = cls.field(attr)
     return field is not None and field.role is Role.LEAF

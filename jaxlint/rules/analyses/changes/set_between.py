@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from jaxlint.infer.bodies.slots import changed_by
-from jaxlint.syntax.expressions import Attribute, Call, dotted, last_name
+from jaxlint.syntax.expressions import Attribute, Call, dotted
 from jaxlint.syntax.statements import (
     Body,
     For,
@@ -46,11 +46,13 @@ def _sets(statement: Statement, at: object) -> bool:
 
 
 def _called(path: str, methods: Collection[str], body: Body) -> str | None:
-    """The first of some methods of what a path stands for that is called in a body."""
+    """The first of some methods of what a path stands for that is called in a body; `__call__`, if that is itself."""
     for part in all_parts(body, nested=False):
-        if isinstance(part, Call) and isinstance(part.func, Attribute) and last_name(part.func) in methods:
-            if dotted(part.func.value) == path:
-                return part.func.attr
+        match part:
+            case Call(func=Attribute(value=holder, attr=attr)) if attr in methods and dotted(holder) == path:
+                return attr
+            case Call(func=func) if "__call__" in methods and dotted(func) == path:
+                return "__call__"
     return None
 
 

@@ -42,7 +42,8 @@ def set_outside(event: AssignAttribute, code: CodeRead, evaluator: Evaluator) ->
     }
     if not holders or forgets(cls) or is_constant(event.attr, cls, evaluator, place.module):
         return None
-    calling = {m.name: holder for one in cls.mro for m in own_methods(one) for holder in m.self_calls & holders.keys()}
+    running = {m.name: run_by(m, cls).values() for one in cls.mro for m in own_methods(one)}
+    calling = {name: holder for name, ran in running.items() for m in ran for holder in m.self_calls & holders.keys()}
     by_name = {**calling, **{name: name for name in holders}}
     called = called_around(event.at, path, by_name, code.body)
     if called is None or not _changes_value(event, code.body) or _is_passed(path, event.attr, code.body):
