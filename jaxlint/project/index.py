@@ -129,7 +129,7 @@ class ProjectIndex(msgspec.Struct, array_like=True):
     names_with_static_arguments: set[str] = msgspec.field(default_factory=set)
     #: The names of all functions with a decorator that is a transformation.
     transformed_names: set[str] = msgspec.field(default_factory=set)
-    #: The names of all classes whose methods put into an attribute what a transformation returns: `self.f = jit(self.g)`.
+    #: The names of all classes that put into an attribute what a transformation returns: `self.f = jit(self.g)`.
     transforming_class_names: set[str] = msgspec.field(default_factory=set)
     #: The paths of the modules that declare a pytree class, or may name one that we describe; and (once all is known)
     #: of all that may know of one, because they import one of these or what was not indexed from, directly or not.

@@ -435,7 +435,7 @@ def _by_functions(one: Registered, evaluator: Evaluator) -> Iterator[tuple[bool,
     made = made_without_arguments(cls, second.body, makers)
     if made is not None:
         yield True, _new_without_arguments(cls, second.name or "the lambda", *made)
-    if is_made_of_children_first(first, second, makers):
+    if is_made_of_children_first(cls, first, second, makers, evaluator):
         yield True, _children_first(one, takes)
         return
     result = compared(cls, first, second, makers, evaluator)

@@ -52,11 +52,13 @@ def takes_children_last(names: Sequence[str]) -> bool:
     return takes_children_first(names[::-1])
 
 
-def is_made_of_children_first(first: Routine, second: Routine, makers: set[str]) -> bool:
+def is_made_of_children_first(
+    cls: PytreeClass, first: Routine, second: Routine, makers: set[str], evaluator: Evaluator
+) -> bool:
     """Whether a function makes an instance as if jax passed the children first.
 
     The names of its parameters say so, or there is nothing in the aux data that it might take the children from. What
-    fits the order of jax all the same is misnamed only.
+    fits the order of jax all the same is misnamed only, unless each child is in its own place only in the other order.
     """
     given = flattened(first)
     if given is None or len(second.parameters) != 2:
@@ -66,8 +68,16 @@ def is_made_of_children_first(first: Routine, second: Routine, makers: set[str])
     holds_nothing = given.aux == frozenset() and not takes_children_last(names)
     if not (takes_children_first(names) or by_one_name or holds_nothing):
         return False
-    turned = replace(second, parameters=second.parameters[::-1])
-    return _uses_all(rebuilt(turned, makers, given), given) and not _uses_all(rebuilt(second, makers, given), given)
+    turned = rebuilt(replace(second, parameters=second.parameters[::-1]), makers, given)
+    back = rebuilt(second, makers, given)
+    if turned is None or not _uses_all(turned, given):
+        return False
+    if back is None or not _uses_all(back, given):
+        return True
+    own = dict(enumerate(given.children))
+    if not takes_children_first(names) or _attributes_of(cls, turned, evaluator) != own:
+        return False
+    return _attributes_of(cls, back, evaluator) not in (own, None)
 
 
 def _uses_all(back: Rebuilt | None, given: Flattened) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -16,6 +16,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.rebuilding.flattening import Routine
 from jaxlint.syntax.expressions import (
+    Argument,
     Attribute,
     Binary,
     Call,
@@ -30,11 +31,14 @@ from jaxlint.syntax.expressions import (
     dotted,
     is_none,
     is_slice,
+    last_name,
 )
 from jaxlint.syntax.statements import Return, all_parts, looked_up, only_bound, walk
 
 #: What arrays have, and no tuple, list or dict.
 _ARRAYS_ALONE = ARRAY_TRAITS | {"at", "astype", "reshape"}
+#: What makes a key of a path, in `jax.tree_util`.
+_KEYS = frozenset({"GetAttrKey", "DictKey", "SequenceKey", "FlattenedIndexKey"})
 #: Operators of arrays that tuples, lists and dicts do not know.
 _OPERATORS = frozenset({"@", "-", "/", "**"})
 
@@ -69,10 +73,30 @@ def flaw_of_pair(first: Routine, second: Routine | None, cls: PytreeClass, evalu
         fix = Proposal("Return the children first", Applicability.SAFE, swapped)
         return Flaw(given, what, advice, "return `(self.x,), aux_data`", fix)
     bare = looked_up(given, bound)
-    if _is_bare(bare, first.parameters[0], cls, evaluator) and not _takes_elements(second, cls):
+    with_keys = first.with_keys or first.name == "tree_flatten_with_keys"
+    if with_keys and isinstance(bare, Display) and _stand_apart(bare, bound):
+        what = (
+            "returns all keys and then all children where jax wants pairs: flattening with paths fails, or mixes them"
+        )
+        changes = (Rewrite(given.at, "tuple(zip({0}, {1}))", tuple(item.at for item in bare.items)),)
+        fix = Proposal("Pair keys and children", Applicability.UNSAFE, changes)
+        return Flaw(given, what, "pair them", "return `tuple(zip(keys, children)), aux_data`", fix)
+    if _is_taken_alone(bare, first.parameters[0], second, cls, evaluator) or (
+        _is_bare(bare, first.parameters[0], cls, evaluator) and not _takes_elements(second, cls)
+    ):
         what = "returns an attribute for its children, which are to be a tuple: its elements become the leaves"
         return Flaw(bare, what, "put a comma behind it", "return `(self.x,), aux_data`", _with_comma(bare, second))
     return None
+
+
+def _stand_apart(children: Display, bound: Mapping[str, Expr]) -> bool:
+    """Whether of two children the first one is a tuple of keys, and the second one of as many others."""
+    if len(children.items) != 2 or children.has_star:
+        return False
+    keys, others = (looked_up(item, bound) for item in children.items)
+    if not isinstance(keys, Display) or not isinstance(others, Display) or len(keys.items) != len(others.items):
+        return False
+    return bool(keys.items) and all(isinstance(k, Call) and last_name(k.func) in _KEYS for k in keys.items)
 
 
 def _other_count(value: Display, first: Routine) -> Flaw:
@@ -117,6 +141,24 @@ def _takes_elements(second: Routine | None, cls: PytreeClass) -> bool:
         spread = any(a.star == "*" and dotted(a.value) == second.parameters[-1] for a in call.args)
         if spread and (len(required) > len(call.args) or any(p.kind == "*" for p in parameters)):
             return True
+    return False
+
+
+def _is_taken_alone(bare: Expr, own: str, second: Routine | None, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether an attribute is what the children are, and `cls(*children)` gives each of them to its only parameter."""
+    parameters = cls.constructor()
+    if not isinstance(bare, Attribute) or dotted(bare.value) != own or second is None or not parameters:
+        return False
+    if len(parameters) != 1 or parameters[0].kind != "positional" or not cls.bases_known:
+        return False
+    if any("__new__" in one.symbol.declaration.methods for one in cls.mro):
+        return False
+    last = second.body[-1]
+    if evaluator.calls.stored_parameters(cls).get(parameters[0].name) != bare.attr or not isinstance(last, Return):
+        return False
+    match last.value:
+        case Call(args=(Argument(value=Name(id=given), star="*"),)):
+            return given == second.parameters[-1] and len(cls.assigned.get(bare.attr, ())) == 1
     return False
 
 
