@@ -254,6 +254,12 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
         return self.framework.unflatten is Unflatten.CONSTRUCTOR and not self.framework.is_tuple
 
     @property
+    def declared_fields(self) -> tuple[Field, ...]:
+        """The fields in the order of declaration, which the dataclass machinery uses, however they are flattened."""
+        by_hand = self.framework.flattens_itself and self.members_known and self.is_dataclass
+        return tuple(f for f in self.members if f.kind is Kind.FIELD) if by_hand else self.fields
+
+    @property
     def is_opaque_key(self) -> bool:
         """Whether an instance is a part of the treedef as a whole, and equal only to itself."""
         return self.framework.is_opaque and self.method("__eq__") is None

@@ -150,7 +150,7 @@ class ArrayEquality(BodyRule):
     since = "0.1.0"
     confidence = Confidence.MEDIUM
     raises_at_once = True
-    instance_calls = frozenset({COMPARES, CHOOSES})
+    instance_calls = frozenset({COMPARES, CHOOSES, "hash"})
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
@@ -273,8 +273,10 @@ def _compared(
         if isinstance(held, Container) and held.kind in _HASHING:
             one = instances.instance(left)
             return None if one is None else _unhashable(at.at, one, f"looked for in a {held.kind}", evaluator)
-        if isinstance(right, Display) and right.items and dotted(left) == dotted(right.items[0]) is not None:
-            return None  # the same object is found before anything is compared
+        if isinstance(right, Display):
+            first = right.items[0] if right.items else None
+            if first is None or dotted(left) == dotted(first) is not None:
+                return None  # there is nothing to compare with, or the same object is found before anything is compared
         one = instances.instance(left)
         in_display = isinstance(right, Display) and any(instances.instance(item) for item in right.items)
         is_list = isinstance(right, Name) and one is not None and instances.is_list_of(right.id, one)

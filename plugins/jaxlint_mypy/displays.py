@@ -64,7 +64,7 @@ class Displays:
     def look(self, checker: TypeChecker) -> None:
         """Report displays of unhashable things, searches that compare arrays, new attributes, …"""
         feeder = self._types_only.feeder
-        if checker.tree.fullname in feeder.front.frozen_in:
+        if checker.tree.fullname in feeder.front.assigned_in:
             for added in list(inferred_attributes(checker)):
                 if not self._is_of_ordinary_class(checker, added.expr):
                     with self._around(checker, added):

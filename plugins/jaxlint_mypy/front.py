@@ -92,8 +92,9 @@ class FrontEnd:
         self._classes: dict[str, PytreeClass | None] = {}
         #: The names of the fields of these classes; mypy shows a class before it shows what its fields hold.
         self.field_names: set[str] = set()
-        #: The names of the modules that declare frozen classes.
-        self.frozen_in: set[str] = set()
+        #: The names of the modules in which the first assignment of an attribute may be wrong: they declare frozen
+        #: classes, or some whose fields are what their constructor assigns.
+        self.assigned_in: set[str] = set()
         self._numeric: list[Instance] = []
         self._by_row: dict[str, dict[tuple[str, int], Class | Function]] = {}
         self._stamps = {}
@@ -248,8 +249,8 @@ class FrontEnd:
             if found is not None:
                 if found.is_pytree:
                     self.field_names.update(field.name for field in found.fields)
-                if found.is_pytree and found.frozen is not False:
-                    self.frozen_in.add(info.module_name)
+                if found.is_pytree and (found.frozen is not False or found.framework.flattens_itself):
+                    self.assigned_in.add(info.module_name)
         return self._classes[key]
 
     def is_pytree(self, info: TypeInfo) -> bool:

@@ -36,6 +36,7 @@ from jaxlint_mypy.parameters import (
     Parameters,
     field_type,
     filled,
+    is_exact,
     kind_replaced,
     of_create,
     of_gradients,
@@ -172,10 +173,11 @@ class MethodMaker:
         names, receiver = replaced(cls), filled(info)
         if names is None or receiver is None:
             return None
-        return [(name, kind_replaced(cls, name), self._type(receiver, name)) for name in names]
+        return [(name, kind_replaced(cls, name), self._type(receiver, cls, name)) for name in names]
 
-    def _type(self, receiver: Instance, name: str) -> Type:
-        return self._wide(field_type(receiver, name))
+    def _type(self, receiver: Instance, cls: PytreeClass, name: str) -> Type:
+        typ = field_type(receiver, name)
+        return typ if is_exact(cls, name, typ) else self._wide(typ)
 
     def _wide(self, typ: Type) -> Type:
         return typ if STRICT_REPLACE in self.front.options.enabled_error_codes else widened(self.front, typ)

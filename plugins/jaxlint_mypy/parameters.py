@@ -27,6 +27,7 @@ from mypy.types import (
 from mypy.typevars import fill_typevars
 
 from jaxlint.libraries.updates import TRAIN_STATE
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import accepted_keywords
 from jaxlint_mypy.front import FrontEnd
@@ -218,6 +219,14 @@ def may_be_scalar(typ: Type) -> bool:
     proper = get_proper_type(typ)
     items = map(get_proper_type, proper.items) if isinstance(proper, UnionType) else [proper]
     return any(isinstance(item, Instance) and item.type.fullname in _SCALARS for item in items)
+
+
+def is_exact(cls: PytreeClass, name: str, typ: Type) -> bool:
+    """Whether nothing may stand for what a field is declared as: a number in a static field, which is never traced."""
+    field, proper = cls.field(name), get_proper_type(typ)
+    items = map(get_proper_type, proper.items) if isinstance(proper, UnionType) else [proper]
+    plain = (isinstance(item, Instance) and item.type.fullname in _SCALARS for item in items if is_loose(item))
+    return field is not None and field.role is Role.STATIC and all(plain)
 
 
 def is_jax_array(typ: Type) -> bool:

@@ -42,6 +42,7 @@ from jaxlint_mypy.parameters import (
     field_type,
     fits,
     instance_of,
+    is_exact,
     is_loose,
     kind_replaced,
     of_create,
@@ -97,7 +98,7 @@ class Signatures:
         names, given = replaced(cls), _given(ctx.context) if isinstance(ctx.context, CallExpr) else {}
         if names is None:
             return None
-        known = [(n, kind_replaced(cls, n), self._type(ctx, receiver, n, given.get(n))) for n in names]
+        known = [(n, kind_replaced(cls, n), self._type(ctx, cls, receiver, n, given.get(n))) for n in names]
         return known + [(n, nodes.ARG_NAMED_OPT, ANY) for n in given if n not in names and self._may_take(ctx, n)]
 
     def _may_take(self, ctx: MethodSigContext, name: str) -> bool:
@@ -115,14 +116,19 @@ class Signatures:
         path = dotted(to_expr(receiver)) if receiver is not None else None
         return path is not None and statements.asks_for(f"{path}.{name}")
 
-    def _type(self, ctx: MethodSigContext, receiver: Instance, name: str, given: nodes.Expression | None) -> Type:
+    def _type(
+        self, ctx: MethodSigContext, cls: PytreeClass, receiver: Instance, name: str, given: nodes.Expression | None
+    ) -> Type:
         """The type that a field may be given; arrays and numbers stand for each other unless declared otherwise."""
         call = ctx.context
         if not isinstance(ctx.api, TypeChecker) or not isinstance(call, CallExpr):
             return field_type(receiver, name)
         if given is None and nodes.ARG_STAR2 not in call.arg_kinds:
             return ANY  # which nothing is compared with
-        return _type_taken(ctx.api, call, field_type(receiver, name), given)
+        typ = field_type(receiver, name)
+        if given is not None and is_exact(cls, name, typ):
+            return typ
+        return _type_taken(ctx.api, call, typ, given)
 
 
 def _type_taken(checker: TypeChecker, call: CallExpr, typ: Type, given: nodes.Expression | None) -> Type:

@@ -256,9 +256,12 @@ class TypesOnly:
         """A pytree class and one of its fields: an array, not `unchanged`, and not declared `without` something."""
         instance = instance_of(typ)
         cls = self.front.class_of(instance.type) if instance is not None else None
-        if cls is None or instance is None or not cls.is_pytree or not cls.fields_known:
+        if cls is None or instance is None or not cls.is_pytree:
             return None
-        keywords = ((f, () if f.call is None else f.call.keywords) for f in cls.fields if f.role is not Role.STATIC)
+        if not cls.fields_known and cls.declared_fields is cls.fields:
+            return None
+        declared = (f for f in cls.declared_fields if f.role is not Role.STATIC)
+        keywords = ((f, () if f.call is None else f.call.keywords) for f in declared)
         asked = (f for f, given in keywords if f.name not in unchanged and not any(word in given for word in without))
         array = next((f.name for f in asked if self._is_array(field_type(instance, f.name), f, cls)), None)
         return None if array is None else (cls, array)

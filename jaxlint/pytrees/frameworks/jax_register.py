@@ -197,7 +197,6 @@ PYTREE_NODE_CLASS = Framework(
     frozen=None,
     unflatten=Unflatten.CUSTOM,
     static_spelling="aux data of tree_flatten",
-    compares_fields=False,
 )
 
 REGISTER_STATIC = Framework(

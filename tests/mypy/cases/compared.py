@@ -59,6 +59,45 @@ def f(a: Outer, b: Maybe, c: Held, d: t.Dict[Outer, int], e: Many) -> None:
     d[a] = 2  # E: unhashable
     print(hash(b), {c: 1}, hash(c), {a.n: 1}, hash(e.n))
 """,
+    "flattened_by_hand": "# only: jax"
+    + """
+@jax.tree_util.register_pytree_node_class
+@dataclasses.dataclass(frozen=True)
+class Hit:
+    place: jax.Array
+    def tree_flatten(self) -> tuple[tuple[jax.Array], None]:
+        return (self.place,), None
+    @classmethod
+    def tree_unflatten(cls, aux: None, children: tuple[jax.Array]) -> "Hit":
+        return cls(*children)
+@jax.tree_util.register_pytree_node_class
+class Plain:
+    def __init__(self, place: jax.Array) -> None:
+        self.place = place
+    def tree_flatten(self) -> tuple[tuple[jax.Array], None]:
+        return (self.place,), None
+    @classmethod
+    def tree_unflatten(cls, aux: None, children: tuple[jax.Array]) -> "Plain":
+        return cls(*children)
+def f(a: Hit, b: Hit, many: list[Hit]) -> bool:
+    if a != b:  # E: equality
+        return True
+    return a in many  # E: equality
+def g(a: Plain, b: Plain) -> bool:
+    return a == b or a in [b]
+""",
+    "hashed_converted": "# only: equinox"
+    + """
+class Rate(eqx.Module):
+    value: jax.Array = eqx.field(converter=jnp.asarray)
+class Rates(eqx.Module):
+    many: list[Rate]
+    def __init__(self, n: int) -> None:
+        self.many = [Rate(0.5) for _ in range(n)]
+def f(rates: Rates, known: dict[Rate, int]) -> None:
+    print({rates: 1})  # E: unhashable
+    print(known[rates.many[0]])  # E: unhashable
+""",
     "mutable_has_no_hash": "# only: chex"
     + """
 @chex.dataclass

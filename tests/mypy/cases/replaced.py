@@ -39,6 +39,25 @@ def f(s: S) -> S:
     s = s.replace(xy=None, pair=(1.0, s.x), d={"a": np.zeros(3)})
     return s.replace(x=np.zeros(3), n=s.n + s.x)
 """,
+    "replace_static_number": "# only: flax node"
+    + """
+@class S
+    x: jax.Array
+    n: static int
+    rate: static t.Optional[float] = None
+    on: static bool = False
+    many: static tuple[int, ...] = ()
+    act: static t.Callable[[jax.Array], jax.Array] = jnp.tanh
+def f(s: S, changes: dict[str, t.Any]) -> list[S]:
+    return [
+        s.replace(n=s.n // 2, rate=1, on=True, many=(1, s.n), act=t.cast(t.Any, jnp.sin)),
+        s.replace(rate=None, x=1.0, **changes),
+        s.replace(n=s.n / 2),  # E: type
+        s.replace(n=s.x.sum()),  # E: type
+        s.replace(rate=s.x),  # E: type
+        s.replace(on=s.x > 0),  # E: type
+    ]
+""",
     "replace_unknown": FROZEN
     + """
 def f(s: S) -> S:

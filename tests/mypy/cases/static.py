@@ -9,6 +9,25 @@ CASES: dict[str, str] = {
     x: jax.Array
     w: static jax.Array  # E: static-array
 """,
+    "static_given_by_init": "# only: jax"
+    + """
+def key_or(key: t.Optional[jax.Array]) -> jax.Array:
+    return jax.random.key(0) if key is None else key
+@jax.tree_util.register_pytree_node_class
+class Sampler:
+    def __init__(self, x: t.Any, key: t.Optional[jax.Array] = None, n: int = 0) -> None:
+        self.x = x
+        self.key = key_or(key)
+        self.n = n
+    def tree_flatten(self) -> t.Any:
+        return [self.x], {"key": self.key, "n": self.n}  # E: static-array
+    @classmethod
+    def tree_unflatten(cls, aux: t.Any, children: t.Any) -> "Sampler":
+        return cls(*children, **aux)
+class Plain:
+    def __init__(self, key: jax.Array) -> None:
+        self.key = key
+""",
     "static_numpy": "# only: static"
     + """
 @class S

@@ -21,8 +21,8 @@ def unequal_message(how: str, cls: str, field: str, when: str = "") -> str:
 
 
 def compared_fields(cls: PytreeClass) -> list[Field]:
-    """The fields that are compared, in their order."""
-    return [f for f in cls.fields if f.call is None or "compare" not in f.call.keywords]
+    """The fields that are compared, in their order: all that a dataclass declares, however it is flattened."""
+    return [f for f in cls.declared_fields if f.call is None or "compare" not in f.call.keywords]
 
 
 def last_compared(cls: PytreeClass) -> Field | None:

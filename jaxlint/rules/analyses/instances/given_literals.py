@@ -218,7 +218,9 @@ def _given(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Exp
 
 
 def _placed(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Placed]:
-    """The same, with where it stands."""
+    """The same, with where it stands. What a converter is given is not what the field holds."""
+    if field.is_converted:
+        return
     names = {cls.name, *({"cls"} if cls.custom_init() is None else ())}
     for module in around(cls, evaluator):
         for call, function in calls_giving(field.name, names, module, evaluator):
@@ -241,6 +243,7 @@ def giving(field: Field, cls: PytreeClass, call: Call, names: Collection[str]) -
         return None
     value = call.keyword(field.name)
     if value is None and name in names and cls.custom_init() is None and not call.has_star:
-        index = next((i for i, one in enumerate(f for f in cls.fields if f.init) if one.name == field.name), None)
+        taken = [one.name for one in cls.declared_fields if one.init]
+        index = taken.index(field.name) if field.name in taken else None
         value = call.positional[index] if index is not None and index < len(call.positional) else None
     return value
