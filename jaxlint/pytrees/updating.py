@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Decorators that compile a function, which returns the same then.
 _COMPILERS = frozenset(name for name, transform in TRANSFORMS.items() if transform.kind is TransformKind.JIT)
+#: What may set attributes whose names are not seen: they are computed, or something else gets the instance.
+_SETS_OTHERWISE = re.compile(r"setattr|__dict__|\bvars\(|\bcopy\b|[(,=]\s*(?:self|cls)\s*[,)]")
 #: Through how many methods of one's own that call each other a copy is followed.
 _DEEPEST = 3
 
@@ -40,12 +43,13 @@ def is_train_state(cls: PytreeClass) -> bool:
 
 def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
     """The keywords that an update of an instance may pass, or None if that cannot be determined."""
-    if not cls.members_known or cls.unknown_decorator:
+    is_dataclass = any(c.is_dataclass for c in cls.mro)
+    if cls.framework.fields_in_init and not is_dataclass:
+        return _assigned_by_methods(cls)
+    if not cls.members_known or cls.unknown_decorator or not is_dataclass:
         return None
     if cls.registered is None and not cls.is_dataclass:
         return None  # what registers it elsewhere may make fields of its annotations
-    if not any(c.is_dataclass for c in cls.mro):
-        return None
     names = {f.name for f in cls.members if f.kind is not Kind.CLASS_VAR}
     custom = cls.custom_init()
     if custom is not None:
@@ -53,6 +57,27 @@ def accepted_keywords(cls: PytreeClass) -> frozenset[str] | None:
             return None
         names |= {p.name for p in custom.parameters[1:] if p.kind != "*"}
     return frozenset(names)
+
+
+def _assigned_by_methods(cls: PytreeClass) -> frozenset[str] | None:
+    """What methods of a class assign to `self`, which makes its fields; None if something else may make some."""
+    if not cls.bases_known or cls.unknown_decorator or not any(map(_has_init, cls.mro)):
+        return None
+    found = {member.name for member in cls.members}
+    for one in cls.mro:
+        for qualnames in one.symbol.declaration.methods.values():
+            function = one.module.outline.functions[qualnames[-1]]
+            first, last = function.body_rows
+            source = one.module.source
+            text = source.text[source.offset(first, 0) : source.offset(last + 1, 0)] if last else ""
+            if not text or _SETS_OTHERWISE.search(text):
+                return None
+            found |= {assigned.attr for assigned in function.self_assignments}
+    return frozenset(found)
+
+
+def _has_init(cls: PytreeClass) -> bool:
+    return "__init__" in cls.symbol.declaration.methods
 
 
 def taken_by_method(cls: PytreeClass, name: str) -> frozenset[str]:

@@ -126,7 +126,7 @@ class ReplaceUnknownField(EventRule):
                     f"`{cls.name}` has no field `{keyword.name}`: `{_spelled(event)}` raises"
                     f" {_error(cls, event.function, evaluator.model.target)}; {hint}"
                 ),
-                reason="every keyword of an update is passed on to the constructor, which takes the fields only",
+                reason="an update takes the names of fields only, and raises for all others",
                 help=f"replace `{keyword.name}` by `{close}`" if close else "name one of the fields of the class",
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{keyword.name}",
                 fix=_renaming(event, keyword, close, evaluator) or _declaring(event, keyword, evaluator),
@@ -155,12 +155,20 @@ def _declaring(event: Replace, keyword: KeywordValue, evaluator: Evaluator) -> P
     """The fix that declares the field; in what is written for a dict, nobody knows its value."""
     if event.call.keyword(keyword.name) is None or not keyword.name.isidentifier():
         return None
+    if _is_assigned(event.receiver.cls):
+        return None  # its constructor would have to assign it
     return declaring(event.receiver.cls, keyword.name, keyword.value, event.place.module, evaluator)
 
 
 def _listed(cls: PytreeClass) -> str:
-    names = [f"`{f.name}`" for f in cls.fields]
+    assigned = sorted(accepted_keywords(cls) or ()) if _is_assigned(cls) else None
+    names = [f"`{name}`" for name in assigned or (f.name for f in cls.fields)]
     return ", ".join(names[:6]) + (", …" if len(names) > 6 else "") if names else "none"
+
+
+def _is_assigned(cls: PytreeClass) -> bool:
+    """Whether fields are what the constructor assigns, as nothing makes a dataclass of the class."""
+    return not cls.framework.is_tuple and not any(one.is_dataclass for one in cls.mro)
 
 
 def _spelled(event: Replace) -> str:
@@ -176,4 +184,6 @@ def _error(cls: PytreeClass, function: str, target: Target) -> str:
         if raises_type_error is None:
             return f"TypeError {REPLACE_RAISES_TYPE_ERROR.when}, ValueError before"
         return "TypeError" if raises_type_error else "ValueError"
+    if _is_assigned(cls):
+        return "ValueError"
     return "TypeError" if function == "apply_gradients" else cls.framework.unknown_name_error

@@ -58,6 +58,22 @@ def f(s: S, changes: dict[str, t.Any]) -> list[S]:
         s.replace(on=s.x > 0),  # E: type
     ]
 """,
+    "replace_assigned_by_init": "# only: simple_pytree"
+    + """
+class Conv(Pytree):
+    def __init__(self, key: jax.Array) -> None:
+        self.kernel = jax.random.normal(key, (3,))
+        self._rest()
+    def _rest(self) -> None:
+        self.shift = jnp.zeros(3)
+    def flipped(self) -> "Conv":
+        return self.replace(kernal=-self.kernel)  # E: unknown
+class Open(Pytree):
+    def __init__(self, **given: t.Any) -> None:
+        vars(self).update(given)
+def f(conv: Conv, held: Open) -> list[t.Any]:
+    return [conv.replace(kernel=conv.kernel, shift=conv.shift), held.replace(x=1), conv.replace(scale=2)]  # E: unknown
+""",
     "replace_unknown": FROZEN
     + """
 def f(s: S) -> S:
