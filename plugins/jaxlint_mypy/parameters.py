@@ -226,7 +226,8 @@ def is_exact(cls: PytreeClass, name: str, typ: Type) -> bool:
     field, proper = cls.field(name), get_proper_type(typ)
     items = map(get_proper_type, proper.items) if isinstance(proper, UnionType) else [proper]
     plain = (isinstance(item, Instance) and item.type.fullname in _SCALARS for item in items if is_loose(item))
-    return field is not None and field.role is Role.STATIC and all(plain)
+    is_static = field is not None and field.role is Role.STATIC and not cls.framework.static_by_annotation
+    return is_static and all(plain)
 
 
 def is_jax_array(typ: Type) -> bool:

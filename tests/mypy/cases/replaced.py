@@ -70,7 +70,7 @@ class Conv(Pytree):
         return self.replace(kernal=-self.kernel)  # E: unknown
 class Open(Pytree):
     def __init__(self, **given: t.Any) -> None:
-        vars(self).update(given)
+        self.__dict__.update(given)
 def f(conv: Conv, held: Open) -> list[t.Any]:
     return [conv.replace(kernel=conv.kernel, shift=conv.shift), held.replace(x=1), conv.replace(scale=2)]  # E: unknown
 """,
