@@ -64,13 +64,19 @@ from jaxlint.syntax.statements import (
     FunctionDefinition,
     If,
     Importing,
+    Jump,
+    Match,
     Outer,
     Raise,
     Return,
     Statement,
     Try,
+    While,
     With,
     all_parts,
+    assert_never,
+    assigned_names,
+    bound_names,
 )
 
 _MOST_STEPS = 20_000
@@ -238,15 +244,22 @@ class Interpreter:
                 self._run(orelse, env, module, scope)
             case FunctionDefinition():
                 env[node.name] = self._nested(node, env, module, scope)
-            case With(body=body) | Try(body=body):
+            case With(body=body):
+                env.update(dict.fromkeys(bound_names(node), UNKNOWN))
                 self._run(body, env, module, scope)
+            case Try(body=body, orelse=orelse, final=final):
+                self._run((*body, *orelse, *final), env, module, scope)
             case Importing(names=names):
                 for name in names:
                     env.pop(name.partition(".")[0], None)
-            case Assert() | Delete() | Annotate() | Outer():
+            case Assert():
+                env.update(dict.fromkeys(assigned_names((node,)), UNKNOWN))
+            case Delete() | Annotate() | Outer():
                 pass
-            case _:
+            case While() | Match() | Raise() | Jump() | ClassDefinition():
                 raise Undecided
+            case _:
+                assert_never(node)
 
     def _nested(self, node: FunctionDefinition, env: Env, module: Module, scope: str) -> Value:
         function = next((f for f in module.outline.functions.values() if f.at.row == node.at.lineno), None)

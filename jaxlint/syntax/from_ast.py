@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jaxlint.syntax.ast_expressions import from_ast, operator
-from jaxlint.syntax.expressions import Expr
+from jaxlint.syntax.expressions import Expr, Other
 from jaxlint.syntax.statements import (
     Annotate,
     Assert,
@@ -41,8 +41,8 @@ from jaxlint.syntax.statements import (
 
 
 def to_body(nodes: Iterable[ast.stmt]) -> Body:
-    """Translate the statements of a block; those that do nothing are left out."""
-    return tuple([_STATEMENTS[kind](node) for node in nodes if (kind := type(node)) in _STATEMENTS])
+    """Translate the statements of a block; `pass` is left out."""
+    return tuple([_STATEMENTS.get(kind, _unknown)(node) for node in nodes if (kind := type(node)) is not ast.Pass])
 
 
 def to_expr(node: ast.expr) -> Expr:
@@ -94,6 +94,16 @@ def _assert(node: Any) -> Statement:
 
 def _import(node: Any) -> Statement:
     return Importing(node, tuple([a.asname or a.name for a in node.names if a.name != "*"]))
+
+
+def _alias(node: Any) -> Statement:
+    return Importing(node, (node.name.id,))
+
+
+def _unknown(node: ast.stmt) -> Statement:
+    """A statement of a newer Python: the names that it binds are nobody knows what."""
+    stored = (n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    return Assign(node, tuple(map(to_expr, stored)), Other(node, type(node).__name__, ()))
 
 
 def _outer(node: Any) -> Statement:
@@ -218,5 +228,6 @@ _STATEMENTS: dict[type[ast.stmt], Any] = {
     ast.AsyncWith: _with,
     ast.Try: _try,
     **({ast.TryStar: _try} if hasattr(ast, "TryStar") else {}),
+    **({ast.TypeAlias: _alias} if hasattr(ast, "TypeAlias") else {}),
     ast.Match: _match,
 }

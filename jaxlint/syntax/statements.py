@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import msgspec
 
@@ -94,7 +94,7 @@ class Assert(_Base, frozen=True, gc=False, eq=False):
 
 
 class Importing(_Base, frozen=True, gc=False, eq=False):
-    """An import statement: the names that it binds."""
+    """An import statement, or `type X = …`: the names that it binds, for which the outline says what they mean."""
 
     names: tuple[str, ...]
 
@@ -226,28 +226,17 @@ class ClassDefinition(_Base, frozen=True, gc=False, eq=False):
     body: Body
 
 
+#: Statements that hold others.
+Compound: TypeAlias = If | For | While | With | Try | Match | FunctionDefinition | ClassDefinition
 Statement: TypeAlias = (
-    Do
-    | Assign
-    | Annotate
-    | Augment
-    | Return
-    | Raise
-    | Jump
-    | Delete
-    | Assert
-    | Importing
-    | Outer
-    | If
-    | For
-    | While
-    | With
-    | Try
-    | Match
-    | FunctionDefinition
-    | ClassDefinition
+    Do | Assign | Annotate | Augment | Return | Raise | Jump | Delete | Assert | Importing | Outer | Compound
 )
 Body: TypeAlias = tuple[Statement, ...]
+
+
+def assert_never(statement: NoReturn) -> NoReturn:
+    """A reader has a case for each kind of statement: mypy refuses the call where one is left out."""
+    raise AssertionError(f"no reader knows {type(statement).__name__}")
 
 
 def blocks(statement: Statement) -> tuple[Body, ...]:
@@ -349,6 +338,10 @@ def bound_names(statement: Statement) -> Iterable[str]:
             return [name for _, target in items if target is not None for name in target_names(target)]
         case Importing(names=bound):
             return [name.partition(".")[0] for name in bound]
+        case Match(cases=cases):
+            return [name for case in cases for name in case.captured]
+        case Try(handlers=handlers):
+            return [handler.name for handler in handlers if handler.name is not None]
     return ()
 
 

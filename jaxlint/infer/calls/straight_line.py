@@ -31,18 +31,24 @@ from jaxlint.syntax.statements import (
     Assign,
     Augment,
     Body,
+    ClassDefinition,
+    Compound,
     Delete,
     Do,
     For,
+    FunctionDefinition,
     If,
+    Importing,
     Jump,
     Match,
+    Outer,
     Raise,
     Return,
     Statement,
     Try,
     While,
     With,
+    assert_never,
     assigned_names,
     expressions,
     parts,
@@ -151,9 +157,10 @@ class StraightLine(Generic[V]):
                 return self._compound(node)
         return True
 
-    def _compound(self, node: Statement) -> bool:
+    def _compound(self, node: Compound | Importing | Jump | Outer) -> bool:
         match node:
-            case If(branches=((test, body), *_)):
+            case If():
+                test, body = node.branches[0]
                 self.tested(test, node)
                 if self.taken(test):
                     return self.read(body)
@@ -180,6 +187,10 @@ class StraightLine(Generic[V]):
                     return self.read(body)
             case Try(body=body, handlers=handlers, final=final) if not handlers:
                 return self.read(body) and self.read(final)
+            case Try() | FunctionDefinition() | ClassDefinition() | Importing() | Jump() | Outer():
+                pass
+            case _:
+                assert_never(node)
         return self._skip(node)
 
     def _skip(self, node: Statement) -> bool:

@@ -40,17 +40,19 @@ from jaxlint.syntax.statements import (
     Body,
     Capture,
     ClassDefinition,
+    Compound,
     For,
     FunctionDefinition,
     Handler,
     If,
     Match,
+    Outer,
     Raise,
-    Statement,
     Try,
     While,
     With,
     all_parts,
+    assert_never,
     assigned_names,
     only_tries,
     target_names,
@@ -89,7 +91,7 @@ class CompoundStatements:
     def _block(self, body: Body, env: Environment) -> None:
         raise NotImplementedError
 
-    def _compound(self, node: Statement, env: Environment) -> None:
+    def _compound(self, node: Compound | Outer, env: Environment) -> None:
         match node:
             case FunctionDefinition():
                 self._define(node, env, None)
@@ -112,6 +114,10 @@ class CompoundStatements:
                 self._try(node, env)
             case Match():
                 self._match(node, env)
+            case Outer():
+                pass
+            case _:
+                assert_never(node)
 
     def _if(self, node: If, env: Environment) -> None:
         """An if statement with its chain of elif: every branch starts where the tests before it failed."""

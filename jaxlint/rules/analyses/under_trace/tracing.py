@@ -58,21 +58,27 @@ from jaxlint.syntax.expressions import (
 )
 from jaxlint.syntax.statements import (
     Annotate,
+    Assert,
     Assign,
     Augment,
     Body,
+    ClassDefinition,
     Delete,
     Do,
     For,
     FunctionDefinition,
     If,
+    Importing,
     Jump,
+    Match,
+    Outer,
     Raise,
     Return,
     Statement,
     Try,
     While,
     With,
+    assert_never,
     assigned_names,
     blocks,
     expressions,
@@ -156,10 +162,12 @@ class Tracer(Expressions):
                 self._uncertain(node, frame)
             case Delete(target=target):
                 self.bind(target, UNKNOWN, frame)
-            case _:
+            case Do() | Assert() | Match() | Importing() | Outer() | ClassDefinition():
                 for expr in expressions(node):
                     self.value(expr, frame)
                 self._forget((node,), frame)
+            case _:
+                assert_never(node)
         return True
 
     @staticmethod
