@@ -48,3 +48,10 @@ def browser() -> Iterator[Any]:
                 made.close()
     finally:
         sys.path.remove(str(folder))
+
+
+def picture(page: Any, name: str) -> None:
+    """Keep what a page looks like, for who wants to see it."""
+    folder = debian.CACHE.parent / "pictures"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=str(folder / f"{name}.png"))

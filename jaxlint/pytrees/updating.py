@@ -22,7 +22,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.made_of_fields import takes_fields
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, without_call
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, is_variable, without_call
 from jaxlint.syntax.statements import parts
 
 if TYPE_CHECKING:
@@ -368,7 +368,7 @@ def _is_original(expr: Expr, function: Function, name: str | None) -> bool:
     if isinstance(expr, Call):
         is_super = isinstance(expr.func, Name) and expr.func.id == "super" and not expr.args
         return is_super and name == function.self_name
-    return isinstance(expr, Name) and expr.id == name
+    return is_variable(name, expr)
 
 
 def see_updates(visible: VisibleUpdates, root: str, cls: PytreeClass, updating: UpdatingMethods) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, TextIO
 
@@ -18,12 +18,22 @@ def write(report: Report, stream: TextIO) -> None:
     Rows and columns count from 1, columns in code points; `end_location` is exclusive. `fix` is
     null if there is none or the file can no longer be read.
     """
-    stream.write(json.dumps(list(_objects(report)), indent=2) + "\n")
+    write_list(_objects(report), stream)
 
 
 def write_lines(report: Report, stream: TextIO) -> None:
     """Write one object per finding and line."""
-    for one in _objects(report):
+    write_rows(_objects(report), stream)
+
+
+def write_list(objects: Iterable[dict[str, Any]], stream: TextIO) -> None:
+    """Write one JSON document."""
+    stream.write(json.dumps(list(objects), indent=2) + "\n")
+
+
+def write_rows(objects: Iterable[dict[str, Any]], stream: TextIO) -> None:
+    """Write one object per line."""
+    for one in objects:
         stream.write(json.dumps(one) + "\n")
 
 

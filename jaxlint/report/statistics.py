@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, TextIO
 
 from jaxlint.finding import Finding
 from jaxlint.report.base import Report
+from jaxlint.report.json import write_list, write_rows
 from jaxlint.report.text import STYLES, Line, write_lines
 
 
@@ -19,13 +19,12 @@ def write(report: Report, stream: TextIO) -> None:
 
 def write_json(report: Report, stream: TextIO) -> None:
     """Write a list of objects, one per rule."""
-    stream.write(json.dumps(list(_objects(report)), indent=2) + "\n")
+    write_list(_objects(report), stream)
 
 
 def write_json_lines(report: Report, stream: TextIO) -> None:
     """Write one object per rule and line."""
-    for one in _objects(report):
-        stream.write(json.dumps(one) + "\n")
+    write_rows(_objects(report), stream)
 
 
 def _lines(report: Report) -> Iterator[Line]:

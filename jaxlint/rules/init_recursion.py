@@ -35,6 +35,7 @@ from jaxlint.syntax.expressions import (
     Name,
     children,
     dotted,
+    is_variable,
 )
 from jaxlint.syntax.statements import (
     Annotate,
@@ -269,7 +270,7 @@ def _called(expr: Expr, cls: PytreeClass, taking: _Taking, evaluator: Evaluator)
     method = _own_method(expr, cls, taking, evaluator)
     if method is not None:
         return _Taking.by(method.declaration, method.module)
-    if not any(_is(argument.value, taking.own) and not argument.star for argument in expr.args):
+    if not any(is_variable(taking.own, argument.value) and not argument.star for argument in expr.args):
         return None
     within = taking.symbol
     symbol = evaluator.model.resolver.resolve(expr.func, within.module, within.declaration.inner_scope)
@@ -279,13 +280,13 @@ def _called(expr: Expr, cls: PytreeClass, taking: _Taking, evaluator: Evaluator)
     if function.decorators or function.is_generator or function.is_async or expr.has_star:
         return None
     given = expr.given_to(function.positional)
-    own = next((name for name, value in given.items() if _is(value, taking.own)), None)
+    own = next((name for name, value in given.items() if is_variable(taking.own, value)), None)
     return None if own is None else _Taking(symbol, own)
 
 
 def _own_method(expr: Call, cls: PytreeClass, taking: _Taking, evaluator: Evaluator) -> FunctionSymbol | None:
     """The method that `self.method(...)` calls, of whatever subclass `self` is."""
-    if not (isinstance(expr.func, Attribute) and _is(expr.func.value, taking.own)):
+    if not (isinstance(expr.func, Attribute) and is_variable(taking.own, expr.func.value)):
         return None
     found = cls.method(expr.func.attr)
     if found is None or found[1].decorators or found[1].is_generator or found[1].is_async:
@@ -352,16 +353,16 @@ def _makes_another(expr: Expr, cls: PytreeClass, taking: _Taking, evaluator: Eva
     if not isinstance(expr, Call):
         return ""
     first, func, within = taking.own, expr.func, taking.symbol
-    if isinstance(func, Attribute) and _is(func.value, first) and func.attr == cls.framework.replace_method:
+    if isinstance(func, Attribute) and is_variable(first, func.value) and func.attr == cls.framework.replace_method:
         return f"calls `self.{func.attr}`" if cls.has_framework_replace else ""
     if (
         isinstance(func, Call)
         and dotted(func.func) == "type"
         and len(func.args) == 1
-        and _is(func.args[0].value, first)
+        and is_variable(first, func.args[0].value)
     ):
         return "calls its own class"
-    if isinstance(func, Attribute) and func.attr == "__class__" and _is(func.value, first):
+    if isinstance(func, Attribute) and func.attr == "__class__" and is_variable(first, func.value):
         return "calls its own class"
     symbol = evaluator.model.resolver.resolve(func, within.module, within.declaration.inner_scope)
     if symbol == cls.symbol:
@@ -369,9 +370,9 @@ def _makes_another(expr: Expr, cls: PytreeClass, taking: _Taking, evaluator: Eva
     given = expr.positional
     if not isinstance(symbol, External):
         return ""
-    if symbol.name in REPLACE_FUNCTIONS and given and _is(given[0], first):
+    if symbol.name in REPLACE_FUNCTIONS and given and is_variable(first, given[0]):
         return f"calls `{dotted(func) or 'replace'}` for itself"
-    is_mapped = symbol.name in TREE_MAPS and len(given) > 1 and _is(given[1], first)
+    is_mapped = symbol.name in TREE_MAPS and len(given) > 1 and is_variable(first, given[1])
     if is_mapped and expr.keyword("is_leaf") is None and _is_rebuilt_by_constructor(cls, evaluator):
         return f"maps over itself with `{dotted(func) or 'map'}`"
     return ""
@@ -382,7 +383,3 @@ def _is_rebuilt_by_constructor(cls: PytreeClass, evaluator: Evaluator) -> bool:
     if cls.framework.unflatten is Unflatten.CUSTOM:
         return rebuild_of(cls, evaluator.model.resolver) is not None
     return cls.framework.unflatten in (Unflatten.CONSTRUCTOR, Unflatten.POST_INIT) and cls.registered is True
-
-
-def _is(expr: Expr, name: str | None) -> bool:
-    return isinstance(expr, Name) and expr.id == name

@@ -34,6 +34,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     dotted,
     is_ellipsis,
+    is_variable,
     last_name,
     root,
     same,
@@ -260,16 +261,11 @@ def _is_one_for_each(event: AssignItem, evaluator: Evaluator) -> bool:
         match loop:
             case For(target=Display(items=[number, Name(id=thing)]), iterable=Call(func=Name(id="enumerate"))):
                 calls = (part for part in all_parts(loop.body) if isinstance(part, Call))
-                given = [a.value for call in calls if _starts_with(call.func, thing) for a in call.args]
+                given = [a.value for call in calls if is_variable(thing, root(call.func)) for a in call.args]
                 items = [one for one in given if isinstance(one, Subscript) and same(one.index, index)]
                 if same(number, index) and any(dotted(item.value) == name for item in items):
                     return True
     return False
-
-
-def _starts_with(expr: Expr, name: str) -> bool:
-    start = root(expr)
-    return isinstance(start, Name) and start.id == name
 
 
 def _is_given_numpy(event: AssignItem, evaluator: Evaluator) -> bool:

@@ -284,6 +284,11 @@ def root(expr: Expr) -> Expr:
     return expr
 
 
+def is_variable(name: str | None, expr: object) -> bool:
+    """Whether an expression is a variable of that name."""
+    return isinstance(expr, Name) and expr.id == name
+
+
 def container(expr: Expr) -> Expr:
     """What an expression is an item of, or the expression itself: `x.a` of `x.a[0]`."""
     while isinstance(expr, Subscript):

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from jaxlint.config.table import all_keys
 from jaxlint.rules.base import Rule
 
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
-
-ROOT = Path(__file__).resolve().parents[2]
 KEYS = all_keys()
 
 

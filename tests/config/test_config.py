@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import jaxlint.rules
 from jaxlint.config.configuration import Configuration, read_config
 from jaxlint.config.layers import ConfigError
 from jaxlint.config.settings import PerFileIgnore, Settings, rule_enabled
@@ -23,19 +21,10 @@ from jaxlint.pytrees.target import ExtraField
 from jaxlint.pytrees.versions import VersionRange
 from tests.config.sample import FULL, RULES, TreeAt, Unreadable, pyproject
 
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
-
-ROOT = Path(__file__).resolve().parents[2]
 KEYS = all_keys()
 
 
-@pytest.fixture(autouse=True)
-def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(jaxlint.rules, "all_rules", lambda: RULES)
+pytestmark = pytest.mark.usefixtures("sample_rules")
 
 
 def error(body: str, name: str = "pyproject.toml") -> str:

@@ -11,12 +11,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-import jaxlint.rules
-from jaxlint.cli import main as cli
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.table import all_keys
 from jaxlint.report import configuration as documentation
-from tests.config.sample import FULL, RULES, pyproject
+from tests.command import run
+from tests.config.sample import FULL, pyproject
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,16 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KEYS = all_keys()
 
 
-@pytest.fixture(autouse=True)
-def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(jaxlint.rules, "all_rules", lambda: RULES)
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = cli.main(arguments)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+pytestmark = pytest.mark.usefixtures("sample_rules")
 
 
 def test_config_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from jaxlint.cli import main as cli
 from jaxlint.config.configuration import Configuration
 from jaxlint.config.layers import ConfigError
+from tests.command import run
 
 BARE = """\
 import jax
@@ -335,12 +335,6 @@ def test_mistakes(versions: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Configuration(options={"target-versions": versions}).versions(".")
     assert message in str(caught.value)
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = cli.main(arguments)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_findings_for_some_of_the_versions(capsys: pytest.CaptureFixture[str]) -> None:

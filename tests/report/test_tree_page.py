@@ -11,7 +11,7 @@ import pytest
 from jaxlint.config.configuration import Configuration
 from jaxlint.linter.draw import Target, draw
 from jaxlint.report import drawer
-from tests import debian
+from tests.browser import picture
 from tests.report.test_tree import PROGRAM
 
 pytestmark = pytest.mark.browser
@@ -51,12 +51,6 @@ def open_page(chromium_browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     for page in pages:
         page.close()
     assert wrong == []
-
-
-def picture(page: Any, name: str) -> None:
-    folder = debian.CACHE.parent / "pictures"
-    folder.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=str(folder / f"{name}.png"))
 
 
 def test_classes_are_drawn_nested_with_findings_on_their_fields(open_page: Open) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jaxlint.rules import all_rules
-from tests import debian
+from tests.browser import picture
 
 pytestmark = pytest.mark.browser
 
@@ -48,12 +48,6 @@ def opened(browser: Any, address: str, wrong: list[str], width: int = 1280, sche
     page.on("request", lambda one: None if one.url.startswith((address, "data:", "blob:")) else wrong.append(one.url))
     page.goto(address)
     return page
-
-
-def picture(page: Any, name: str) -> None:
-    folder = debian.CACHE.parent / "pictures"
-    folder.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=str(folder / f"{name}.png"))
 
 
 @pytest.mark.parametrize(

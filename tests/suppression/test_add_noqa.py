@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxlint.cli import main as cli
 from jaxlint.finding import Confidence, Finding, Severity
 from jaxlint.suppression.add_noqa import Refused, add_noqa, with_comments
 from jaxlint.suppression.comments import Comments
 from jaxlint.syntax.source import Source
+from tests.command import run
 
 HEAD = "import jax\nfrom flax import struct\n\n@struct.dataclass\nclass State:\n    x: jax.Array\n\n"
 #: A program whose line 9 holds a finding of JAX401.
@@ -128,12 +128,6 @@ def test_never_changes_the_program(text: str, rows: set[int]) -> None:
 
 
 # -- the command ---------------------------------------------------------------------------------
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = cli.main(arguments)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxlint import check_paths
-from jaxlint.cli import main as cli
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding, Severity
 from jaxlint.suppression.baseline import Entry, read_baseline, without_known, write_baseline
 from jaxlint.suppression.comments import suppressions
 from jaxlint.syntax.source import Source
+from tests.command import run
 
 HEAD = "import jax\nfrom flax import struct\n\n@struct.dataclass\nclass State:\n    x: jax.Array\n    y: jax.Array\n\n"
 LINES = ("    s.x = 1\n", "    s.y = 1\n", "    s.x = 1\n")
@@ -26,12 +26,6 @@ LINES = ("    s.x = 1\n", "    s.y = 1\n", "    s.x = 1\n")
 
 def program(*lines: str) -> str:
     return HEAD + "def f(s: State) -> State:\n" + "".join(lines) + "    return s\n"
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = cli.main(arguments)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:

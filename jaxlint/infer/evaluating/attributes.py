@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from jaxlint.infer.bodies.filling import is_attribute_of, put_into
 from jaxlint.infer.evaluating.interfaces import Calls
 from jaxlint.infer.known.annotations import AnnotationReader
-from jaxlint.infer.known.bound_again import after, bindings_of, is_attribute, is_variable
+from jaxlint.infer.known.bound_again import after, bindings_of, is_attribute
 from jaxlint.infer.known.evidence import contradicts
 from jaxlint.infer.known.promises import Promises
 from jaxlint.infer.known.transformed_values import marked
@@ -48,7 +48,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.symbols.outline import Assignment, Function
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, children, is_variable
 
 #: Methods of strings that return a list.
 _SPLITTING = frozenset({"split", "rsplit", "splitlines"})

@@ -10,7 +10,18 @@ from jaxlint.infer.bodies.contents import contents_of
 from jaxlint.infer.known.values import UnknownValue, Value, as_instance, join, plain
 from jaxlint.project.resolution import ClassSymbol, External, Resolver
 from jaxlint.pytrees.model import Placed
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, Other, Subscript, last_name
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Constant,
+    Display,
+    Expr,
+    Name,
+    Other,
+    Subscript,
+    is_variable,
+    last_name,
+)
 from jaxlint.syntax.statements import Annotate, Assign, Body, bound_names
 
 
@@ -46,11 +57,6 @@ def _is_handed_on(placed: Placed, is_it: Callable[[Expr], bool], resolver: Resol
 def is_attribute(attr: str, expr: Expr) -> bool:
     """Whether an expression is an attribute of that name of a variable."""
     return isinstance(expr, Attribute) and expr.attr == attr and isinstance(expr.value, Name)
-
-
-def is_variable(name: str, expr: Expr) -> bool:
-    """Whether an expression is a variable of that name."""
-    return isinstance(expr, Name) and expr.id == name
 
 
 def bindings_of(name: str, body: Body) -> Iterator[tuple[Expr, int | None] | None]:

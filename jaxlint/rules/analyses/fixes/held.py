@@ -38,6 +38,7 @@ from jaxlint.syntax.expressions import (
     Subscript,
     dotted,
     forced_assignment,
+    is_variable,
     items_of,
     last_name,
     root,
@@ -329,7 +330,7 @@ class _Holders:
                 continue
             match statement:
                 case Assign(targets=targets, value=value) if self._is_in(value, name):
-                    others = [t for t in targets if isinstance(t, Name) or not _starts_from(t, holder)]
+                    others = [t for t in targets if isinstance(t, Name) or not is_variable(holder, root(t))]
                     if any(map(self._is_read_later, others)):
                         return True
                 case Do(value=Call(func=Attribute(value=owner, attr=attr), args=args)) if attr in MUTATING:
@@ -418,17 +419,12 @@ def _keeps(statement: Statement, parameters: Sequence[str], function: Function, 
             owners = [target for target in targets if not isinstance(target, Name) or target.id in scope.is_global]
         case Do(value=Call(func=Attribute(value=owner, attr=attr), args=args)) if attr in MUTATING:
             owners = [owner] if any(_holds(argument.value, parameters) for argument in args) else []
-    return any(not any(_starts_from(owner, name) for name in own) for owner in owners)
+    return any(not any(is_variable(name, root(owner)) for name in own) for owner in owners)
 
 
 def _holds(value: Expr, names: Sequence[str]) -> bool:
     """Whether a value is one of some variables, or a display with one of them."""
     return any(isinstance(item, Name) and item.id in names for item in items_of(value))
-
-
-def _starts_from(target: Expr, name: str) -> bool:
-    start = root(target)
-    return isinstance(start, Name) and start.id == name
 
 
 def are_dropped(name: str, function: Function, module: Module) -> bool:

@@ -10,7 +10,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, Name
+from jaxlint.syntax.expressions import Call, Name, is_variable
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -58,12 +58,8 @@ def _handed_on(rest: str, body: Body) -> Call | None:
     for statement in body:
         if isinstance(statement, (Return, Assign, Annotate, Do)):
             for part in own_parts(statement):
-                if isinstance(part, Call) and any(_is_rest(a.value, rest) and a.star == "**" for a in part.args):
+                if isinstance(part, Call) and any(is_variable(rest, a.value) and a.star == "**" for a in part.args):
                     return part
         if any(isinstance(s, (Return, Raise)) for s in walk((statement,), nested=False)):
             return None
     return None
-
-
-def _is_rest(value: object, rest: str) -> bool:
-    return isinstance(value, Name) and value.id == rest

@@ -20,6 +20,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.bodies.binding import binds
 from jaxlint.rules.analyses.instances.methods import is_overridden
+from jaxlint.rules.analyses.under_trace.traced import is_array_field
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -180,14 +181,9 @@ def _rebuilt_instances(
         if isinstance(value, Instance) and value.cls.is_pytree:
             leaves = (field for field in value.cls.fields if field.role is Role.LEAF)
             found[name] = frozenset(
-                f.name for f in leaves if abstracting(applied) or _is_array(f, value.cls, evaluator)
+                f.name for f in leaves if abstracting(applied) or is_array_field(f, value.cls, evaluator)
             )
     return found
-
-
-def _is_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a field is for an array, which what filters traces, too."""
-    return field.annotation is not None and isinstance(plain(evaluator.promises.field(field, cls)), Array)
 
 
 class EveryName:
