@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.browser import browser
 from tests.oracle.environments import Runners
+from tests.oracle.frameworks import MAIN
 from tests.oracle.linting import fingerprint
 from tools.external import Unavailable
 
@@ -34,6 +35,9 @@ LONG = (
     *("rules/test_fixtures_run", "rules/test_fixtures_lint", "fixes/test_fixed_fixtures", "mypy/test_corpus"),
     *("mypy/test_programs", "mypy/test_fixtures", "pytrees/test_model_against_runtime", "linter/test_modes"),
 )
+
+#: The processes that were started before the tests are known.
+BEGUN = pytest.StashKey[Runners]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -101,23 +105,35 @@ def stored(shared: Path, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture(scope="session")
-def compiled(shared: Path, request: pytest.FixtureRequest) -> Path:
-    """Where XLA stores what it has compiled for one program, for all others, and for the next run of pytest.
+def runners(shared: Path, request: pytest.FixtureRequest) -> Iterator[Runners]:
+    """Processes that run programs against the real libraries.
 
-    It knows it by the code, the options and its own version.
+    XLA stores what it has compiled for one program for all others, and for the next run of pytest. It knows it by the
+    code, the options and its own version.
     """
     cache = getattr(request.config, "cache", None)
-    folder = Path(cache.mkdir("compiled")) if cache else shared / "compiled"
-    folder.mkdir(exist_ok=True)
-    return folder
+    begun = request.config.stash.get(BEGUN, None)
+    if begun is None:
+        folder = Path(cache.mkdir("compiled")) if cache else shared / "compiled"
+        folder.mkdir(exist_ok=True)
+        begun = Runners(folder)
+    yield begun
+    begun.end()
 
 
-@pytest.fixture(scope="session")
-def runners(compiled: Path) -> Iterator[Runners]:
-    """Processes that run programs against the real libraries."""
-    made = Runners(compiled)
-    yield made
-    made.end()
+def pytest_collection(session: pytest.Session) -> None:
+    """Where a few programs are asked for, the processes that run them import jax while the tests are looked for."""
+    config, cache = session.config, getattr(session.config, "cache", None)
+    is_about_programs = any(Path(argument).name in ("rules", "test_fixtures_run.py") for argument in config.args)
+    if cache and config.option.keyword and is_about_programs and not config.option.collectonly:
+        config.stash[BEGUN] = Runners(Path(cache.mkdir("compiled")))
+        config.stash[BEGUN].begin(MAIN, 2)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End what no test has asked for."""
+    if BEGUN in config.stash:
+        config.stash[BEGUN].end()
 
 
 @pytest.fixture(scope="session")

@@ -259,9 +259,9 @@ _Said: TypeAlias = dict[str, list[tuple[Any, Layer]]]
 
 
 def _said(layers: Iterable[Layer]) -> _Said:
-    """What counts of all that the layers say, by key, the later behind the earlier.
+    """The values of each key that count, with their layers, in the order of the layers.
 
-    A later layer that selects rules starts afresh: it takes the place of all that the earlier ones say of rules.
+    A layer that selects rules starts afresh: what earlier layers say of rules no longer counts.
     """
     said: _Said = {}
     for layer in layers:

@@ -157,7 +157,7 @@ def _bounds(requirements: Iterable[object], path: str) -> dict[str, Known]:
 
 
 def _said(requirements: Iterable[_Line]) -> list[tuple[str, Known]]:
-    """The bounds that requirements set; none for what they ask for in several ways, by system or Python."""
+    """The version bounds of each library; none for one that is required differently on some system or Python."""
     asked: dict[str, dict[str, tuple[bool, str]]] = {}
     for requirement, path in requirements:
         match = _REQUIREMENT.match(requirement) if isinstance(requirement, str) else None

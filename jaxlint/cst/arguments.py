@@ -15,9 +15,9 @@ _SPACE = cst.SimpleWhitespace(" ")
 def arranged(
     old: Sequence[cst.Arg], new: Sequence[cst.Arg], start: cst.BaseParenthesizableWhitespace = _NOTHING
 ) -> list[cst.Arg]:
-    """The arguments `new`, some of which are (or are made of) the `old` ones, set apart and ended as those were.
+    """The arguments `new` with commas and white space between them, and behind the last, as the `old` ones had.
 
-    `start` is what stands in front of the first one.
+    Some of `new` are `old` ones, or made of them. `start` is the white space in front of the first.
     """
     last = old[-1] if old else cst.Arg(cst.Name("_"))
     between = separator(old, start)
@@ -36,7 +36,7 @@ def without(args: Sequence[cst.Arg], *gone: cst.Arg) -> list[cst.Arg]:
 
 
 def separator(old: Sequence[cst.Arg], start: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
-    """What stands behind the commas between arguments: white space, or the end of a line without its comment."""
+    """The white space behind the commas between arguments, perhaps with a line end; comments are left out."""
     seen = behind(old[-2]) if len(old) > 1 else start if isinstance(start, cst.ParenthesizedWhitespace) else _SPACE
     return without_comments(seen)
 

@@ -289,12 +289,12 @@ class Checker:
         return self._hidden_by_comments(module, findings, is_complete)
 
     def _enabled(self, found: Iterable[Finding], module: Module) -> list[Finding]:
-        """What is found by rules that are enabled there, once each, sorted."""
+        """The findings of rules that are enabled for the file, once each, sorted."""
         codes = self.enabled.codes_at(module.path)
         return sorted((f for f in dict.fromkeys(found) if f.code in codes), key=lambda f: f.sort_key)
 
     def _find_all(self, module: Module, rows: Collection[int] | None = None) -> Iterator[Finding]:
-        """What the rules find in a module, or only where some rows are; in no order, whatever hides it."""
+        """The findings in a module, or only around some rows, unsorted; comments hide none of them yet."""
         self.reader.begin(module)
         yield from self._find_in_classes(module, self._classes_in(module, rows) if self.class_rules else ())
         if (self.event_rules or self.body_rules) and module.outline.units:

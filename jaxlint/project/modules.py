@@ -368,7 +368,7 @@ class Project:
         return self._from(importer, self.find_unnoted(name, importer))
 
     def find_unnoted(self, name: str, importer: Module) -> Module | None:
-        """The same, for who makes the graph of all imports, and for who asks whether there is such a module."""
+        """The module that `find` returns, without a note that `importer` reaches it: for the graph of all imports."""
         top = name.partition(".")[0]
         if top in OPAQUE_PACKAGES or top in sys.stdlib_module_names:
             return None

@@ -152,7 +152,7 @@ def _confidence(use: Conversion, cls: PytreeClass, evaluator: Evaluator) -> Conf
 
 
 def _problem(uses: list[Conversion], rebuilt: Rebuild, evaluator: Evaluator) -> Problem:
-    """What one conversion does to the leaves that come to it."""
+    """The problem of one conversion, with all leaves that it converts."""
     use = next((one for one in uses if one.needs == "value"), uses[0])
     method, cls = rebuilt.function.name, rebuilt.cls.name
     custom = rebuilt.cls.framework.unflatten is Unflatten.CUSTOM

@@ -147,7 +147,7 @@ def _is_no_array(instance: Instance) -> bool:
 
 
 def _listed(call: Call, instances: LocalInstances) -> tuple[Expr, Instance] | None:
-    """The list that a call is given, a variable or a comprehension, where all items are instances; and one of them."""
+    """The list (a variable or a comprehension) of instances that a call is given first, and one of its items."""
     given = call.positional[0] if call.positional and not call.has_star else None
     if isinstance(given, Comprehension):
         held: Value | None = instances.instance(given.element) if isinstance(given.element, Call) else None

@@ -269,7 +269,7 @@ def _problem(event: Cross, why: Unhashable, evaluator: Evaluator) -> Problem:
 
 
 def _is_only_hoped(event: Cross) -> bool:
-    """Whether the value is a record of a dataclass that is no pytree, and nothing in sight makes one."""
+    """Whether the value is said to be an ordinary dataclass of which neither module makes an instance."""
     value = plain(event.value)
     if event.made is not None or not isinstance(value, Instance) or value.cls.is_pytree:
         return False

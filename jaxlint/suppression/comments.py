@@ -184,9 +184,9 @@ class Comments:
             yield Usage(one, bool(hidden), used)
 
     def hide(self, about: Iterable[Finding]) -> list[Finding]:
-        """The findings of the file and those `about` its comments; those that a comment hides say so.
+        """The findings of the file and those `about` its comments, each with the comment that hides it, if one does.
 
-        What is said about a comment it hides itself only if it names the rule.
+        A finding about a comment is hidden by that comment only if it names the rule.
         """
         shown = [self._hidden(f, self._suppressions) for f in self._findings]
         return shown + [self._hidden(f, [s for s in self._suppressions if _may_hide(s, f)]) for f in about]

@@ -74,7 +74,7 @@ def _interned(names: Iterable[str]) -> frozenset[str]:
 
 
 def imports_in(outline: Outline) -> Iterator[tuple[str, Import]]:
-    """What the imports in a module bind, in functions, too, by which names."""
+    """The names that imports bind in a module and in its functions, each with its import."""
     for scope in outline.scopes.values():
         for name, bindings in scope.bindings.items():
             for binding in bindings:

@@ -142,7 +142,7 @@ class _Runner:
     """A process of an environment that has imported jax and runs one program after the other; see `run.py`."""
 
     def __init__(self, python: str, variables: dict[str, str], compiled: Path) -> None:
-        """Start it. Raises `Broken`."""
+        """Start it: it imports jax while something else may be done."""
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
             [python, str(RUNNER)],
@@ -153,8 +153,13 @@ class _Runner:
             cwd=compiled,
         )
         self.text = b""
-        if self._line(None) is None:
+        self.is_ready = False
+
+    def wait(self) -> None:
+        """Wait until it has imported jax. Raises `Broken`."""
+        if not self.is_ready and self._line(None) is None:
             raise Broken(f"the runner does not start: {self.end()}")
+        self.is_ready = True
 
     def run(self, job: dict[str, Any]) -> dict[str, Any] | None:
         """The outcome of a program; nothing if it has ended the process or does not end."""
@@ -202,6 +207,11 @@ class Runners:
         self._compiled = compiled
         self._idle: dict[str, list[_Runner]] = defaultdict(list)
 
+    def begin(self, name: str, number: int) -> None:
+        """Start so many processes in the environment `name`, which are needed soon."""
+        if isinstance(look_up(name), str):
+            self._idle[name] += [self._start(name) for _ in range(number)]
+
     def run(self, name: str, jobs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Run `jobs` (see `run.py`) one after the other in the environment `name`; the outcomes by id.
 
@@ -228,9 +238,14 @@ class Runners:
     def _take(self, name: str) -> _Runner:
         """A runner that does nothing now."""
         try:
-            return self._idle[name].pop()
+            found = self._idle[name].pop()
         except IndexError:
-            return _Runner(interpreter(name), variables(versions_in(name), self._compiled), self._compiled)
+            found = self._start(name)
+        found.wait()
+        return found
+
+    def _start(self, name: str) -> _Runner:
+        return _Runner(interpreter(name), variables(versions_in(name), self._compiled), self._compiled)
 
     def end(self) -> None:
         """End all processes."""

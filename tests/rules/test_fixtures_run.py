@@ -91,22 +91,19 @@ def why_not(program: Program, name: str) -> str | None:
 def run_all(name: str, jobs: list[dict[str, Any]], runners: Runners) -> dict[str, Outcome]:
     """Run the jobs of one environment, two at a time; if its runner is broken, that is what they show."""
     try:
-        with ThreadPoolExecutor() as pool:
-            parts = pool.map(lambda part: runners.run(name, part), halves(jobs))
+        with ThreadPoolExecutor(2) as pool:
+            parts = pool.map(lambda part: runners.run(name, part), by_framework(jobs))
             return {id_: outcome for part in parts for id_, outcome in part.items()}
     except environments.Broken as reason:
         return {job["id"]: f"the environment {name!r} is broken: {reason}" for job in jobs}
 
 
-def halves(jobs: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Two parts of about equal size; a framework, which takes long to import, is in one of them only."""
+def by_framework(jobs: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The jobs of each framework, which takes long to import and so is imported by one process; most jobs first."""
     of_framework: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for job in jobs:
+    for job in sorted(jobs, key=lambda job: str(job["id"])):
         of_framework[job["id"].rpartition("/")[2]].append(job)
-    parts: tuple[list[dict[str, Any]], ...] = ([], [])
-    for some in sorted(of_framework.values(), key=len, reverse=True):
-        min(parts, key=len).extend(some)
-    return [sorted(part, key=lambda job: str(job["id"])) for part in parts if part]
+    return sorted(of_framework.values(), key=len, reverse=True)
 
 
 def matches(expected: Raised, error: dict[str, Any] | None, known: Versions) -> bool:

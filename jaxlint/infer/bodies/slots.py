@@ -225,7 +225,7 @@ def _inside(value: Expr, path: tuple[Step, ...]) -> Slot | None:
 
 
 def _same(places: list[Slot | None]) -> Slot | None:
-    """The place that all of some are."""
+    """The one place that all of these are, if they are the same."""
     return places[0] if places and len(set(places)) == 1 else None
 
 

@@ -136,7 +136,7 @@ class Aliases:
         return False
 
     def hands_on(self, expr: Expr) -> bool:
-        """Whether an expression holds the new value, or a call in it is given an object that holds the place."""
+        """Whether an expression holds the value that was assigned, or passes the object that has it to a call."""
         if expr.at is self.ignored:
             return False
         if self.holds(expr):
@@ -237,7 +237,7 @@ def given_in(call: Call) -> list[Expr]:
 
 
 def _indices(expr: Expr) -> Iterator[Expr]:
-    """What is read inside the brackets of a chain."""
+    """The indices in a chain of attributes and items: `i` and `j` of `x[i].a[j]`."""
     while isinstance(expr, (Attribute, Subscript)):
         if isinstance(expr, Subscript):
             yield expr.index

@@ -74,7 +74,7 @@ class Holding:
             self.note_call(function, bound, place.function)
 
     def held(self, cls: PytreeClass, call: Call, values: Values) -> tuple[tuple[str, Value], ...]:
-        """What an ordinary class is given for its attributes by a call."""
+        """The attributes that a constructor call of an ordinary class sets from its arguments, with their values."""
         place = self.notes.place
         if cls.is_pytree or place is None or not call.args or call.has_star or is_stub(cls.module):
             return ()

@@ -177,6 +177,6 @@ def is_function(value: Value) -> bool:
 
 
 def called_back(given: Mapping[str, Value], function: FunctionSymbol, calling: CallingFunctions) -> dict[str, Value]:
-    """Those of the functions among the arguments of a call that the called one may call itself, or have transformed."""
+    """The functions among the arguments of a call that the called function may call, or pass to a transformation."""
     applying = calling.applying(function.module) if given else ()
     return {name: value for name, value in given.items() if name in applying or calls_one_of((name,), function)}

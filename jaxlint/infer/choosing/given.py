@@ -369,7 +369,7 @@ def _assigned_in(owner: str, module: Module) -> Iterator[tuple[Function, SelfAss
 
 
 def _attributes_given(init: Function) -> set[str]:
-    """The attributes of `self` to which a constructor assigns parameters without annotation, or what these make."""
+    """The attributes that a constructor sets to a parameter without annotation, or to the result of its method."""
     bare = {p.name for p in init.parameters if p.annotation is None}
     return {a.attr for a in init.self_assignments if _start(a.value) in bare}
 
@@ -382,7 +382,7 @@ def _start(value: Expr | None) -> str:
 
 
 def _is_given_back(function: Function, returned: Expr) -> bool:
-    """Whether an expression is a function of some name, or what a call makes of it: `jax.jit(step)`."""
+    """Whether an expression is a named function, or a call with one as its argument: `jax.jit(step)`."""
     given = [returned, *(a.value for a in returned.args)] if isinstance(returned, Call) else [returned]
     return any(isinstance(one, Name) and one.id == function.name for one in given)
 

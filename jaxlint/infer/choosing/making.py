@@ -24,7 +24,7 @@ def singles_out_arguments(variable: ValueSymbol, model: PytreeModel) -> bool:
 
 
 def _calls_making(variable: ValueSymbol, model: PytreeModel) -> Iterator[tuple[Call, Module, str]]:
-    """The calls in what a variable is given, and in what a function of the project returns that is called there.
+    """The calls in the expression that a variable is assigned, and in what functions called there return.
 
     Each comes with the module and the scope in which it is read: `step = make_step()`.
     """

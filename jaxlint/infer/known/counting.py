@@ -40,14 +40,14 @@ def counting(held: Held) -> Held:
 
 
 def swept(held: Held) -> Held:
-    """What a loop goes through: if these are floats, one of them is another one at the next turn."""
+    """The element of an iterable as a loop sees it: a float is another one at each turn."""
     if isinstance(held, Deferred):
         return Deferred(lambda: swept_value(held.value), (held,))
     return swept_value(held)
 
 
 def swept_value(value: Value) -> Value:
-    """The same of a value that is known."""
+    """`swept` for a value that is already evaluated."""
     if isinstance(value, Container) and value.kind == "tuple" and value.items is not None:
         return replace(value, items=tuple(map(swept_value, value.items)))
     return Scalar("float", varying=True) if value == Scalar("float") else value

@@ -170,7 +170,7 @@ def subclasses_among(classes: Iterable[PytreeClass]) -> dict[Key, list[Key]]:
 
 
 def _makes_static(call: Call, module: Module) -> bool:
-    """Whether a call is one of a function of the module that returns what has static arguments: `make_step()`."""
+    """Whether a call is of a function of the module that returns a function with static arguments: `make_step()`."""
     function = module.outline.functions.get(dotted(call.func) or "")
     returned = () if function is None else function.return_values
     return any(isinstance(value, Call) and names_static(value) for value in returned)

@@ -50,18 +50,18 @@ class Applications:
         self._in_module: dict[str, tuple[Application, ...]] = {}
 
     def in_module(self, module: Module) -> tuple[Application, ...]:
-        """What the calls in a module apply, in source order."""
+        """The transformations that calls in a module apply to functions, in source order: `jax.jit(step)`."""
         if module.path not in self._in_module:
             self._in_module[module.path] = tuple(self.of(module.outline.applying, module))
         return self._in_module[module.path]
 
     def of(self, applying: Iterable[Applying], module: Module) -> Iterator[Application]:
-        """What some of the calls in a module apply."""
+        """The transformations that these calls in a module apply to functions."""
         for one in applying:
             yield from self._applied(one, module)
 
     def elsewhere(self, function: Function, module: Module) -> tuple[Applied, ...]:
-        """What other modules apply to a function of `module`; as the place serves the function itself."""
+        """The transformations that other modules apply to a function of `module`, placed where it is defined."""
         key = (module.path, function.qualname)
         paths = self.model.project_index.applying.get(key)
         if paths is None:

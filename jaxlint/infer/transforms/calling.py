@@ -24,7 +24,7 @@ class CallingFunctions:
         self._acting: dict[str, frozenset[str]] = {}
 
     def names(self, module: Module, called: frozenset[str]) -> frozenset[str]:
-        """The last names of the functions and methods that may call something of one of the names."""
+        """The functions and methods, by their last names, that may call something in `called`, directly or not."""
         key = (module.path, called)
         if key not in self._found:
             self._found[key] = _calling(module.outline, called)
@@ -75,7 +75,7 @@ def led_to(senders: Collection[str], outline: Outline) -> set[str]:
 
 
 def _named(names: frozenset[str], outline: Outline) -> set[str]:
-    """The functions of a module that have one of some names, and the methods of the classes that have."""
+    """The functions of a module with one of these names, and the methods of its classes with one of them."""
     functions = outline.functions.items()
     return {
         key for key, one in functions if not names.isdisjoint({one.name, (one.owner or one.name).rpartition(".")[2]})

@@ -160,7 +160,7 @@ class ReadAfter:
         return is_within(self._path, names)
 
     def _asks_for_news(self, statement: If) -> bool:
-        """Whether a branch depends on what the call returns: what it does is not known from the turns before.
+        """Whether an `if` asks for what the call returned: earlier turns do not tell which branch runs.
 
         `if loss < best: best, kept = loss, state` leaves `kept` as it is in some turn.
         """

@@ -45,7 +45,7 @@ class Drop(Enum):
 
 
 def drop_of(target: Name, update: Update | None, code: CodeRead, evaluator: Evaluator) -> Drop:
-    """What becomes of copies that a statement binds to a variable and nobody reads afterwards."""
+    """Why the copy that a statement binds to `target` is never read: see `Drop`."""
     loops = [s for s in code.statements if isinstance(s, (For, While))]
     loop, statement = next(((s, bound) for s in loops[::-1] if (bound := _binding(target, s))), (None, None))
     is_timed = measures(code, evaluator) or _WAITING in code.contents.called

@@ -65,7 +65,7 @@ def renewed_by(call: Call, code: CodeRead, evaluator: Evaluator) -> Replace | No
 
 
 def _is_copied(cls: PytreeClass) -> bool:
-    """Whether an instance can be changed, and what compiled code is given is another one."""
+    """Whether instances can be changed in place, but compiled code is given a copy of them."""
     return cls.is_pytree and cls.frozen is False and not cls.framework.is_stateful
 
 

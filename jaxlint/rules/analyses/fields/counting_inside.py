@@ -306,7 +306,7 @@ def _is_another(statement: Statement, counting: Counting, names: Collection[str]
 
 
 def _is_computed(value: Expr, counting: Counting, names: Collection[str]) -> bool:
-    """Whether an expression certainly holds none of the instances that count, but what is computed from their parts."""
+    """Whether an expression certainly holds no counting instance, at most values computed from its attributes."""
     match value:
         case Name(id=name):
             return name not in names

@@ -118,7 +118,7 @@ class _Growth:
         self._evaluator = evaluator
 
     def of(self, function: FunctionSymbol, parameter: str, depth: int = 0) -> set[str]:
-        """The leaves that are longer in all that a function returns than in the instance in one of its parameters."""
+        """The leaves that every returned instance has longer than the instance passed as `parameter`."""
         body = self._evaluator.calls.body_of(function) if depth < _MAX_DEPTH else None
         if body is None or function.declaration.is_generator or function.declaration.is_async:
             return set()

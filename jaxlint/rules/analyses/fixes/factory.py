@@ -26,7 +26,7 @@ _OWN_CLASS = re.compile(r"\btype\(|\b__class__\b")
 def computing_once(
     cls: PytreeClass, function: Function, evaluator: Evaluator, verb: str = "Compute"
 ) -> Proposal | None:
-    """The fix, if the module has all that makes instances of the class, and nothing else does more of it."""
+    """The fix, if all code that makes instances is in the module of the class, which has no subclass or classmethod."""
     found = cls.method("__post_init__")
     if found is None or found[1] is not function or function.owner != cls.symbol.declaration.qualname:
         return None

@@ -40,7 +40,7 @@ def making_anew(event: MutateField, evaluator: Evaluator) -> Proposal | None:
 
 @proposing
 def _settings(event: MutateField, root: str, held: Instance, evaluator: Evaluator) -> Proposal | None:
-    """The fix of an attribute of a settings object that is assigned."""
+    """The fix where code assigns an attribute of a settings object that an instance holds."""
     place, path = event.place, f"{root}.{event.field}"
     statements = walk(body_around(place, evaluator), nested=False)
     targets = [one for s in statements for one in targets_of(s) if place_of(one.at) == place_of(event.at)]

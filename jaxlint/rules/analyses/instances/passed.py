@@ -181,7 +181,7 @@ def _calls_by_name(
 
 
 def _held(receiver: Expr, caller: Function | None, home: Module, evaluator: Evaluator) -> Value:
-    """What the receiver of a method is in the function that calls it."""
+    """The value of the receiver of a method call, as the calling function knows it."""
     if caller is None:
         return plain(evaluator.static(Placed(receiver, home, "")))
     body = evaluator.calls.body_of(FunctionSymbol(home, caller)) or ()

@@ -85,7 +85,7 @@ PutIn = Callable[[Call], Mapping[str, str]]
 
 
 def sharing_at(path: str, at: object, body: Body, put_in: PutIn = lambda call: {}) -> Sharing:
-    """What holds the same object as the path where a call is given the argument at a place."""
+    """The variables and attributes that hold the same object as `path` when a call receives the argument at `at`."""
     start = Sharing(frozenset({path}))
     return _Way(path, at, put_in).to(body, start) or start
 

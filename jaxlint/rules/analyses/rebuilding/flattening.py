@@ -151,9 +151,9 @@ def _without_key(item: Expr, bound: dict[str, Expr]) -> Expr | None:
 
 
 def rebuilt(routine: Routine, makers: set[str], taken: Flattened) -> Rebuilt | None:
-    """What is done with what is taken of an instance, if nothing is done but to make another one of it.
+    """How `tree_unflatten` makes an instance of its children and aux data; None if it does anything else.
 
-    The last two parameters of the function are the aux data and the children; `makers` are the names of the class.
+    These are the last two parameters of the function; `makers` are the names of the class.
     """
     aux, given = routine.parameters[-2:]
     return _Rebuilding(makers, aux, given, taken).read(routine.body)

@@ -53,7 +53,7 @@ def _is_instance_or_class(expr: Expr, own: str, cls: PytreeClass) -> bool:
 
 
 def _literal(attr: str, cls: PytreeClass) -> tuple[tuple[str, ...], Span | None] | None:
-    """The names in what the nearest class binds an attribute to, if no method sets it."""
+    """The strings in the list or tuple that the nearest class binds an attribute to, if no method sets it."""
     for owner in cls.mro:
         declared = owner.symbol.declaration
         methods = (owner.module.outline.functions[q] for names in declared.methods.values() for q in names)

@@ -344,9 +344,9 @@ def _hands_out(
 
 
 def _field_with(expr: Expr, is_it: Callable[[Expr], bool], holders: Mapping[str, str]) -> str | None:
-    """The field of a copy with changes into which something is put; what its variable is given after that keeps it.
+    """The field that `copy.replace(field=it)` gives the value that `is_it` recognises, also through later copies.
 
-    `holders` are variables with such copies.
+    `holders` are the variables with such copies, and the field of each.
     """
     if isinstance(expr, Name):
         return holders.get(expr.id)
