@@ -196,6 +196,8 @@ def _through_variables(
         raise CannotChange("it is no target")
     if not all(_is_target(target, around, tree) for target in targets):
         raise CannotChange("it is no target")
+    if isinstance(around, cst.Assign) and _is_followed(targets[-1], change.base, around, tree):
+        raise CannotChange("the line of what is assigned behind it comes first")
     return {holder: followed, **{target: partial(_put, name) for target, name in names.items()}}
 
 
@@ -204,6 +206,25 @@ def _asks_for(target: cst.BaseExpression, base: str, tree: Tree) -> bool:
     indices = (one for item in tree.below(target, cst.Subscript) for one in item.slice)
     root = base.partition(".")[0]
     return any(name.value == root for index in indices for name in tree.below(index, cst.Name))
+
+
+def _is_followed(target: cst.CSTNode, base: str, statement: cst.Assign, tree: Tree) -> bool:
+    """Whether another item or attribute of the same variable is a target behind one: of two that are one, it counts.
+
+    The line of each is put right behind the statement, so that the last one has to be put there first.
+    """
+    kinds = (cst.Attribute, cst.Subscript)
+    nodes = [node for one in statement.targets for kind in kinds for node in tree.below(one.target, kind)]
+    behind = (node for node in nodes if tree.place_of(node) > tree.place_of(target))
+    root = base.partition(".")[0]
+    return any(_is_target(node, statement, tree) and _root(node) == root for node in behind)
+
+
+def _root(node: cst.CSTNode) -> str:
+    """The variable of which something is an attribute or an item."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
 
 
 def _put(new: cst.CSTNode, old: cst.CSTNode) -> New:

@@ -199,3 +199,24 @@ def test_a_class_that_methods_call_by_another_name_keeps_its_hook() -> None:
     assert is_changed("JAX308", CHECKED)
     again = '            raise ValueError("bad")\n\n    def moved(self):\n        return type(self)(lo=self.lo + 1)\n'
     assert not is_changed("JAX308", CHECKED.replace('            raise ValueError("bad")\n', again))
+
+
+SEVERAL = """\
+def both(i, j):
+    row = jnp.zeros(3)
+    {}
+    return row
+
+
+print(both(1, 1))
+"""
+
+
+@pytest.mark.parametrize("targets", ["row[i], row[j] = 1, 2", "row[i] = row[j] = 2"])
+def test_of_two_items_that_are_one_the_last_counts(targets: str) -> None:
+    """As in Python: one line for each follows, in the order of the targets."""
+    program = HEAD + SEVERAL.format(targets)
+    after, left = fix_source(program, settings=Settings(select=("JAX413",)))
+    assert not left
+    first, second = (after.index(f"row = row.at[{index}].set(") for index in "ij")
+    assert first < second
