@@ -22,7 +22,18 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.made_of_fields import takes_fields
 from jaxlint.pytrees.model import Kind, PytreeClass
 from jaxlint.symbols.outline import Function, Parameter
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, is_variable, without_call
+from jaxlint.syntax.expressions import (
+    Argument,
+    Attribute,
+    Call,
+    Display,
+    Expr,
+    Name,
+    is_none,
+    is_variable,
+    last_name,
+    without_call,
+)
 from jaxlint.syntax.statements import parts
 
 if TYPE_CHECKING:
@@ -96,7 +107,7 @@ def update_text(cls: PytreeClass, name: str | None, field: str, named_by: str = 
     function = update_function(cls, field)
     short = usual_name(function)
     given = name or ("" if function.startswith(".") else "...")
-    template = update_template(short, field).replace("{attr}", named_by)
+    template = update_template(short, field, is_empty=may_be_empty(cls, field)).replace("{attr}", named_by)
     return template.replace("{base}", given).replace("{value}", "...")
 
 
@@ -112,17 +123,31 @@ def update_function(cls: PytreeClass, field: str) -> str:
     return "dataclasses.replace" if is_static and cls.framework.copies_leaves else function
 
 
-def update_template(function: str, *fields: str) -> str:
+def may_be_empty(cls: PytreeClass, attr: str) -> bool:
+    """Whether a field is said to be None perhaps, or is so in the beginning."""
+    field = cls.field(attr)
+    if field is None:
+        return False
+    annotated = parts(field.annotation.expr) if field.annotation is not None else []
+    begun = [field.default, *cls.assigned.get(attr, [])]
+    return any(is_none(part) or last_name(part) == "Optional" for part in annotated) or any(
+        one is not None and is_none(one.expr) for one in begun
+    )
+
+
+def update_template(function: str, *fields: str, is_empty: bool = False) -> str:
     """How a copy of `{base}` is made in which a field is `{value}`; the function is written as given.
 
     Of several fields, the values are `{value}`, `{value1}`, …. Without a name, the field is what `{attr}` names.
+    `tree_at` finds one of several None only if it takes them for leaves.
     """
     if fields == ("",):
         return _called(function, "**{{attr}: {value}}")
     values = [f"{{value{number or ''}}}" for number in range(len(fields))]
     if function.endswith("tree_at"):
         where, value = ", ".join(f"m.{field}" for field in fields), ", ".join(values)
-        return f"{function}(lambda m: {_together(where, fields)}, {{base}}, {_together(value, fields)})"
+        is_leaf = ", is_leaf=lambda x: x is None" if is_empty else ""
+        return f"{function}(lambda m: {_together(where, fields)}, {{base}}, {_together(value, fields)}{is_leaf})"
     return _called(function, ", ".join(f"{field}={value}" for field, value in zip(fields, values, strict=True)))
 
 

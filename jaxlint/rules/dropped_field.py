@@ -192,6 +192,9 @@ def _dropped(
         if not comes_out and not _is_missed(at, field, cls, place, evaluator):
             return
     way_out = f"make `{name}` a data field or a meta field"
+    if not field.init:
+        instead = " instead of setting it in `__post_init__`" if cls.assigned.get(name) else ""
+        way_out = f"leave out `init=False`, give `{name}` a default{instead}, and list it in `data_fields`"
     if cls.lists is None:
         way_out = f"leave out `init=False`, so that `{name}` becomes part of the pytree"
     yield Problem(

@@ -313,7 +313,8 @@ def _update_of_array(event: AssignItem, evaluator: Evaluator) -> str:
     owner, _, attr = name.rpartition(".")
     if anew := made_anew_help(event.owner.cls, attr):
         return anew
-    update = update_text(event.owner.cls, owner, attr).removesuffix("...)") + f"{made})"
+    head, _, tail = update_text(event.owner.cls, owner, attr).rpartition("...")
+    update = f"{head}{made}{tail}"
     return rebinding_help(owner, update, event.at, event.place, evaluator)
 
 

@@ -14,7 +14,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, AssignItem, MutateField, Place
 from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.updating import update_function, update_template
+from jaxlint.pytrees.updating import may_be_empty, update_function, update_template
 from jaxlint.rules.analyses.bodies.around import body_around
 from jaxlint.rules.analyses.changes.returning import is_only_returned, returning, taking
 from jaxlint.rules.analyses.fixes.copies import is_copied
@@ -293,6 +293,8 @@ def copy_written(
     """
     template, needed = "{value}", dict[NeededImport, None]()
     fields = [one.attr for one in row] or list(path[-1:])
+    last = instances[-1]
+    is_empty = last is not None and any(may_be_empty(last.cls, field) for field in fields)
     for depth, (attr, instance) in reversed(list(enumerate(zip(path, instances, strict=True)))):
         if instance is None or not is_copied(instance.cls, attr):
             return None
@@ -309,9 +311,9 @@ def copy_written(
         if function.endswith("tree_at") and above.endswith("tree_at"):
             fields = [f"{path[depth - 1]}.{field}" for field in fields]
             continue  # it reaches a leaf of what is held by it, too
-        update = update_template(function, *fields).replace("{base}", base)
+        update = update_template(function, *fields, is_empty=is_empty).replace("{base}", base)
         template = update if template == "{value}" else update.replace("{value}", template)
-        fields = list(path[depth - 1 : depth])
+        fields, is_empty = list(path[depth - 1 : depth]), False
     return template, tuple(needed)
 
 
