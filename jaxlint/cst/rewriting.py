@@ -196,7 +196,7 @@ def _through_variables(
         raise CannotChange("it is no target")
     if not all(_is_target(target, around, tree) for target in targets):
         raise CannotChange("it is no target")
-    if isinstance(around, cst.Assign) and _is_followed(targets[-1], change.base, around, tree):
+    if isinstance(around, cst.Assign) and _is_followed(targets[-1], around, tree):
         raise CannotChange("the line of what is assigned behind it comes first")
     return {holder: followed, **{target: partial(_put, name) for target, name in names.items()}}
 
@@ -208,23 +208,25 @@ def _asks_for(target: cst.BaseExpression, base: str, tree: Tree) -> bool:
     return any(name.value == root for index in indices for name in tree.below(index, cst.Name))
 
 
-def _is_followed(target: cst.CSTNode, base: str, statement: cst.Assign, tree: Tree) -> bool:
-    """Whether another item or attribute of the same variable is a target behind one: of two that are one, it counts.
+def _is_followed(target: cst.CSTNode, statement: cst.Assign, tree: Tree) -> bool:
+    """Whether a target behind one may be the same item or attribute, or a part of it: the last one counts then.
 
     The line of each is put right behind the statement, so that the last one has to be put there first.
     """
-    kinds = (cst.Attribute, cst.Subscript)
+    kinds, path = (cst.Attribute, cst.Subscript), _path(target)
     nodes = [node for one in statement.targets for kind in kinds for node in tree.below(one.target, kind)]
     behind = (node for node in nodes if tree.place_of(node) > tree.place_of(target))
-    root = base.partition(".")[0]
-    return any(_is_target(node, statement, tree) and _root(node) == root for node in behind)
+    others = [_path(node) for node in behind if _is_target(node, statement, tree)]
+    return any(path[: len(other)] == other[: len(path)] for other in others)
 
 
-def _root(node: cst.CSTNode) -> str:
-    """The variable of which something is an attribute or an item."""
+def _path(node: cst.CSTNode) -> list[str]:
+    """The names of the attributes by which something is reached, which items of whatever index have none of."""
+    names: list[str] = []
     while isinstance(node, (cst.Attribute, cst.Subscript)):
+        names[:0] = [node.attr.value] if isinstance(node, cst.Attribute) else []
         node = node.value
-    return node.value if isinstance(node, cst.Name) else ""
+    return [node.value if isinstance(node, cst.Name) else "", *names]
 
 
 def _put(new: cst.CSTNode, old: cst.CSTNode) -> New:

@@ -135,8 +135,9 @@ class DataFieldAsStatic(BodyRule):
 
     The field is marked static in the words of its framework, if it is declared in the same file. The fix is unsafe:
     each new value compiles anew. For arrays, and for a field that an update gives another value, `jax.lax.cond` chooses
-    what is returned or assigned, and `jnp.logical_and` and the like take the place of operators. That is unsafe, too:
-    both branches are traced, and have to give the same structure and types.
+    what is returned or assigned, or `jnp.where` between arrays whose types may differ, and `jnp.logical_and` and the
+    like take the place of operators. That is unsafe, too: both branches are traced, and `jax.lax.cond` wants the same
+    structure and types of them. There is no fix where Python has to know the number that is chosen.
 
     ## When not to use it
 

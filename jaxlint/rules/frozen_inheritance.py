@@ -72,8 +72,8 @@ class FrozenInheritance(ClassRule):
 
     ## Fix safety
 
-    The class that is not frozen gets `frozen=True`, if it stands in the same file. The fix is unsafe: instances may be
-    assigned to elsewhere.
+    The class that is not frozen gets `frozen=True`, if it stands in the same file, and nothing there or in what imports
+    it seems to assign to its fields. The fix is unsafe: instances may be assigned to elsewhere.
 
     ## When not to use it
 
