@@ -26,3 +26,7 @@ DATA = TREES | VARIABLES
 NO_DATA = frozenset({"flax", "jax", "numpy", "optax"})
 #: The function that takes a module apart, into its structure and copies of its states.
 SPLITTING = "flax.nnx.split"
+#: The function that makes a module of its structure and states.
+MERGING = "flax.nnx.merge"
+#: Variables that are of use from call to call: others hold what one call has computed, or are trained.
+LASTING = frozenset({"flax.nnx.BatchStat", "flax.nnx.Variable"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, RenameFunction
@@ -22,6 +22,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.closed_over import changes_closed_over
 from jaxlint.rules.analyses.changes.evaluation_mode import may_be_evaluated, switches
+from jaxlint.rules.analyses.changes.merged_modules import states_lost
 from jaxlint.rules.analyses.changes.module_state import Code, ModuleState, StateChange
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
@@ -47,7 +48,8 @@ class StatefulModule(NodeRule):
 
     Finds flax.nnx and treex modules that lose a change of their state: a transformed function (by `jax.jit`,
     `jax.grad`, `jax.vmap` or `lax.scan`) changes it (running statistics, random streams, variables, counters) and does
-    not return it; or, in flax.nnx, the function does not get it as an argument and closes over it.
+    not return it; or, in flax.nnx, the function merges it from its state and drops the new one, or does not get it as
+    an argument and closes over it.
 
     ## Why is this bad?
 
@@ -146,6 +148,7 @@ class StatefulModule(NodeRule):
         rebuilt = rebuilt_parameters(function, _losing(code.applied))
         if not rebuilt or evaluator.calls.transformed.is_wrapped(function, module):
             return
+        yield from _merged(node, rebuilt, evaluator)
         passed = {name: as_instance(code.parameters.get(name, UNKNOWN)) for name in rebuilt}
         stateful = {n: i for n, i in passed.items() if i is not None and i.cls.framework.is_stateful}
         if not stateful:
@@ -224,6 +227,30 @@ def _closed_over(function: Function, code: CodeRead, evaluator: Evaluator) -> It
             reason="variables of flax.nnx are written only at the level of tracing at which they came in",
             help=f"make `{name.id}` a parameter, and use the transformation of `nnx`",
         )
+
+
+def _merged(node: FunctionNode, rebuilt: Collection[str], evaluator: Evaluator) -> Iterator[Problem]:
+    """The problems of modules that a function merges from their states, and whose new states it drops."""
+    code, module = node.code, node.code.place.module
+    function, importers = code.function, evaluator.model.importers(module)
+    assert function is not None
+    if "merge" not in code.contents.called or code.place.functions[0].name.startswith("test"):
+        return
+    if _may_be_evaluated(node, evaluator) or _shares_variables((module, *importers), evaluator):
+        return
+    transform = next(one.transform for one in _losing(code.applied) if one.transform.rebuilds).name
+    for lost in states_lost(code, rebuilt, evaluator):
+        if not _shares_variables((lost.cls.module,), evaluator):
+            way_out = f"return `nnx.state({lost.name})` as well"
+            yield Problem(
+                at=lost.call.at,
+                message=(
+                    f"`{function.name}` changes the state of `{lost.name}` (`{lost.cls.name}`: {lost.change.what}),"
+                    f" which it merges under `{transform}`, and does not return it: the change is lost; {way_out}"
+                ),
+                reason="the module is a new one, made from copies of the states",
+                help=way_out,
+            )
 
 
 def _is_tried(changed: tuple[str, ...], function: Function, code: CodeRead, evaluator: Evaluator) -> bool:

@@ -1,0 +1,267 @@
+"""Modules of flax.nnx that a transformed function merges from their states, and whose new state it drops."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import Instance, plain
+from jaxlint.libraries.nnx import LASTING, MERGING, SPLITTING
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
+from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.rules.analyses.changes.module_state import Code, ModuleState, StateChange
+from jaxlint.rules.analyses.instances.passed import calls_as_written
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, last_name
+from jaxlint.syntax.statements import (
+    Annotate,
+    Assign,
+    Body,
+    Statement,
+    all_parts,
+    assigned_names,
+    bound_by,
+    bound_once,
+    parts,
+    walk,
+)
+
+#: Layers that write what lasts to themselves.
+_COUNTING = frozenset({"flax.nnx.BatchNorm", "flax.nnx.SpectralNorm"})
+
+
+class LostState(msgspec.Struct, frozen=True):
+    """A module in a variable whose state a call changes, and that is not seen afterwards."""
+
+    name: str
+    cls: PytreeClass
+    change: StateChange
+    call: Call
+
+
+def states_lost(code: CodeRead, rebuilt: Collection[str], evaluator: Evaluator) -> Iterator[LostState]:
+    """The modules that a function merges and only calls, where a call certainly writes to variables that last.
+
+    The states are parameters that are rebuilt, which are read for nothing else: a module shares its variables with the
+    state of which it is merged, so that one that is returned carries the change, and one of outside cannot be written.
+    """
+    bound = bound_once(code.body)
+    for index, statement in enumerate(code.body):
+        match statement:
+            case Assign(
+                targets=(Name(id=name),), value=Call(func=func, positional=(Name() as graph, _, *_)) as merging
+            ):
+                pass
+            case Annotate(target=Name(id=name), value=Call(func=func, positional=(Name() as graph, _, *_)) as merging):
+                pass
+            case _:
+                continue
+        if merging.has_star or bound.get(name) is not merging or last_name(func) != "merge":
+            continue
+        if evaluator.model.resolver.library_name(func, code.place.module, code.scope) != MERGING:
+            continue
+        states = merging.positional[1:]
+        if not all(isinstance(one, Name) and one.id in rebuilt and _is_read_once(one, code.body) for one in states):
+            continue
+        calls = _only_called(name, code.body)
+        cls = _class_of(graph, code, evaluator) if calls else None
+        if cls is not None:
+            yield from _changed(name, cls, calls, code, code.body[index + 1 :], evaluator)
+
+
+def _changed(
+    name: str,
+    cls: PytreeClass,
+    calls: list[Call],
+    code: CodeRead,
+    behind: Body,
+    evaluator: Evaluator,
+) -> Iterator[LostState]:
+    """The first change of a module, by one of the calls of it or of its methods."""
+    function = code.function
+    assert function is not None
+    own = Code.of(function, behind, code.place.module, {})
+    own = replace(own, parameters=(*own.parameters, name))
+    state = ModuleState(evaluator)
+    for statement in behind:
+        change = state.change(name, cls, replace(own, body=(statement,)))
+        if change is None:
+            continue
+        here = [call for call in calls if any(part is call for part in _parts_of(statement))]
+        if len(here) == 1 and _lasts(change, cls, evaluator) and not _hands_out(here[0], cls, change, state):
+            yield LostState(name, cls, change, here[0])
+        return
+
+
+def _parts_of(statement: Statement) -> Iterator[Expr]:
+    return all_parts((statement,))
+
+
+def _is_read_once(name: Name, body: Body) -> bool:
+    named = [part for part in all_parts(body) if isinstance(part, Name) and part.id == name.id]
+    return len(named) == 1 and name.id not in assigned_names(body)
+
+
+def _only_called(name: str, body: Body) -> list[Call]:
+    """The calls of a module and of its methods, if nothing else is done with the variable."""
+    calls: list[Call] = []
+    called: set[int] = set()
+    for part in all_parts(body):
+        if isinstance(part, Call):
+            receiver = part.func
+            while isinstance(receiver, (Attribute, Subscript)):
+                receiver = receiver.value
+            if isinstance(receiver, Name) and receiver.id == name:
+                calls.append(part)
+                called.add(id(receiver))
+    targets = {id(p) for s in walk(body) for target in bound_by(s) for p in parts(target)}
+    named = [p for p in all_parts(body) if isinstance(p, Name) and p.id == name]
+    others = [p for p in named if id(p) not in called and id(p) not in targets]
+    return [] if others else calls
+
+
+# -- what the graph is one of ------------------------------------------------------------------------
+
+
+def _class_of(graph: Name, code: CodeRead, evaluator: Evaluator) -> PytreeClass | None:
+    """The class of the module of which a graph was split, by all that the variable may be given."""
+    module = code.place.module
+    around = [f for f in code.place.functions if f is not code.function]
+    for function in (f for f in (code.function, *reversed(around)) if f is not None):
+        body = code.body if function is code.function else evaluator.calls.body_of(FunctionSymbol(module, function))
+        if graph.id in assigned_names(body or ()):
+            return _split_in(body or (), graph.id, function, module, evaluator)
+        if function.takes(graph.id):
+            return _given(graph.id, function, module, evaluator)
+    return _split_in(evaluator.calls.top_level(module), graph.id, None, module, evaluator)
+
+
+def _given(name: str, function: Function, module: Module, evaluator: Evaluator) -> PytreeClass | None:
+    """The class that all callers of a function agree on."""
+    found: set[PytreeClass | None] = set()
+    for called in calls_as_written(function, module, (module, *evaluator.model.importers(module)), evaluator):
+        given = called.given.get(name)
+        if not isinstance(given, Name):
+            return None
+        caller = called.caller
+        body = None if caller is None else evaluator.calls.body_of(FunctionSymbol(called.module, caller))
+        if body is None or given.id not in assigned_names(body):
+            caller, body = None, evaluator.calls.top_level(called.module)
+        found.add(_split_in(body, given.id, caller, called.module, evaluator))
+    return found.pop() if len(found) == 1 else None
+
+
+def _split_in(
+    body: Body, graph: str, function: Function | None, module: Module, evaluator: Evaluator
+) -> PytreeClass | None:
+    """The class of the modules of which `graph, state = nnx.split(model)` takes a graph, wherever a body binds it."""
+    scope = "" if function is None else function.inner_scope
+    found: set[PytreeClass | None] = set()
+    for statement in walk(body, nested=False):
+        if not any(isinstance(p, Name) and p.id == graph for target in bound_by(statement) for p in parts(target)):
+            continue
+        match statement:
+            case Assign(
+                targets=(Display(items=(Name(id=first), *_)),), value=Call(func=func, positional=(model, *_))
+            ) if first == graph and evaluator.model.resolver.library_name(func, module, scope) == SPLITTING:
+                found.add(_class_in(model, graph, body, function, module, evaluator))
+            case _:
+                return None
+    return found.pop() if len(found) == 1 else None
+
+
+def _class_in(
+    model: Expr, graph: str, body: Body, function: Function | None, module: Module, evaluator: Evaluator
+) -> PytreeClass | None:
+    """The class of a module: of what makes it, if it is made once and otherwise merged from its own graph."""
+    scope = "" if function is None else function.inner_scope
+    made = [model]
+    if isinstance(model, Name):
+        bound = [
+            s
+            for s in walk(body, nested=False)
+            if any(isinstance(p, Name) and p.id == model.id for target in bound_by(s) for p in parts(target))
+        ]
+        if not bound and function is not None and function.takes(model.id):
+            held = plain(evaluator.parameter(function, model.id, module))
+            return held.cls if isinstance(held, Instance) else None
+        if not all(isinstance(s, Assign) and isinstance(s.targets[0], Name) for s in bound):
+            return None
+        made = [s.value for s in bound if isinstance(s, Assign) and not _is_merged(s.value, graph)]
+    if len(made) != 1 or not isinstance(made[0], Call):
+        return None
+    cls = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(made[0].func, module, scope))
+    return cls if cls is not None and cls.framework.is_stateful else None
+
+
+def _is_merged(value: Expr, graph: str) -> bool:
+    match value:
+        case Call(func=func, positional=(Name(id=name), *_)):
+            return name == graph and last_name(func) == "merge"
+    return False
+
+
+# -- what is written -----------------------------------------------------------------------------------
+
+
+def _lasts(change: StateChange, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether what is written is a variable that is kept from call to call, or a layer that has such ones."""
+    found = cls.method("__init__")
+    if found is None or not change.attr:
+        return False
+    owner, init = found
+    values = [a.value for a in init.self_assignments if a.attr == change.attr]
+    return bool(values) and all(
+        isinstance(value, Call) and _makes_lasting(Placed(value.func, owner.module, init.inner_scope), evaluator)
+        for value in values
+    )
+
+
+def _makes_lasting(placed: Placed, evaluator: Evaluator) -> bool:
+    resolver = evaluator.model.resolver
+    name = resolver.library_name(placed.expr, placed.module, placed.scope)
+    if name in LASTING or name in _COUNTING:
+        return True
+    symbol = resolver.follow(resolver.resolve(placed.expr, placed.module, placed.scope))
+    if name or not isinstance(symbol, ClassSymbol):
+        return False
+    scope = symbol.declaration.scope
+    return any(resolver.library_name(base.value, symbol.module, scope) in LASTING for base in symbol.declaration.bases)
+
+
+def _hands_out(call: Call, cls: PytreeClass, change: StateChange, state: ModuleState) -> bool:
+    """Whether the method that is called may return the state that it has written, or all of it."""
+    name = call.func.attr if isinstance(call.func, Attribute) else "__call__"
+    found = cls.method(name)
+    if found is None:
+        return True
+    owner, method = found
+    body = state.evaluator.calls.body_of(FunctionSymbol(owner.module, method)) or ()
+    if method.self_name is None or state.comes_back(
+        method.self_name, cls, change, Code.of(method, body, owner.module, {})
+    ):
+        return True
+    bound = bound_once(body)
+    pending = list(method.return_values)
+    while pending:
+        value = pending.pop()
+        value = bound.get(value.id, value) if isinstance(value, Name) else value
+        if isinstance(value, Display):
+            pending += value.items
+        elif _reads(value, change.attr):
+            return True
+    return False
+
+
+def _reads(value: Expr, attr: str) -> bool:
+    """Whether an expression is an attribute or what it holds: `self.count`, `self.count.value`, `self.count[...]`."""
+    while isinstance(value, (Attribute, Subscript)):
+        if isinstance(value, Attribute) and value.attr == attr:
+            return True
+        value = value.value
+    return isinstance(value, Call) and isinstance(value.func, Attribute) and _reads(value.func.value, attr)
