@@ -25,7 +25,8 @@ from jaxlint.libraries.updates import COPY_AND_MUTATE, MUTABLE_COPY
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import JAX_DATACLASSES
-from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.other_shapes import gets_other_shape
 from jaxlint.rules.analyses.fixes.mutable_copies import (
     Block,
     Written,
@@ -68,6 +69,9 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
+#: What changes, and what the assertion says of it, by whether it is no more than a shape.
+_REFUSED = {False: ("structure", "Mismatched tree structure!"), True: ("shape", "Shape error")}
+
 
 class CopyAndMutate(BodyRule):
     """
@@ -82,13 +86,14 @@ class CopyAndMutate(BodyRule):
     Without `with` there is no copy, and an attribute is set on the context manager. Without `as` the copy cannot be
     reached. The original stays as it is, so whoever returns it returns the old values. The copy shares its numpy
     arrays, and the lists and dicts in static fields, with the original: what is written into them in place changes
-    both. Assignments are compared with what
-    was there: a leaf that becomes None, a tuple or a list is refused.
+    both. Assignments are compared with what was there: a leaf that becomes None, a tuple or a list is refused, and so
+    is an array of another shape.
 
     ## What you will see
 
     Mostly no error: old values, or an original that has changed. `AssertionError: Mismatched tree structure!` where
-    the structure changes, `AttributeError: 'Pose' object has no attribute 'positon'` for a name that is no field.
+    the structure changes, `AssertionError: Shape error` where a shape does, `AttributeError: 'Pose' object has no
+    attribute 'positon'` for a name that is no field.
 
     ## Example
 
@@ -312,7 +317,7 @@ def _changes(block: Block, code: CodeRead, evaluator: Evaluator) -> Iterator[Pro
                 yield from _augmented(event, path, block, code, evaluator)
             elif event.how == "assign":
                 renewed.add(path)
-                yield from _assigned(event, path, block, evaluator)
+                yield from _assigned(event, path, block, code, evaluator)
 
 
 def _written(
@@ -414,7 +419,9 @@ def _shared(
     )
 
 
-def _assigned(event: AssignAttribute, path: str, block: Block, evaluator: Evaluator) -> Iterator[Problem]:
+def _assigned(
+    event: AssignAttribute, path: str, block: Block, code: CodeRead, evaluator: Evaluator
+) -> Iterator[Problem]:
     """An attribute of the copy is assigned: jax_dataclasses compares it with what was there."""
     cls = event.receiver.cls
     if cls.framework is not JAX_DATACLASSES or event.alternatives or block.validates is None:
@@ -424,24 +431,27 @@ def _assigned(event: AssignAttribute, path: str, block: Block, evaluator: Evalua
         if all(_has_no(c, event.attr) for c in event.place.family(event.receiver)):
             yield _unknown_attribute(event, block)
     elif block.validates and field.annotation is not None:
-        was_none = _is_none(field.default)
+        was_none = field.default is not None and is_none(field.default.expr)
         before, after = plain(evaluator.promises.field(field, cls)), plain(event.value)
         if was_none and field.role is Role.LEAF and (isinstance(after, Array) or _is_tree(after)):
             changes = stays_none(field, cls, evaluator)
         else:
             is_leaf = not was_none and isinstance(before, (Array, Scalar)) and before != NONE
             changes = is_leaf and (after == NONE or _is_tree(after))
-        if changes:
+        is_array = isinstance(before, Array) and field.role is Role.LEAF and not was_none
+        reshaped = is_array and gets_other_shape(path, block.original, block.copy, block.body, code, evaluator)
+        what, error = _REFUSED[reshaped]
+        if changes or reshaped:
             way_out = "assign an array of the same shape and type, or pass `validate=False`"
             if was_none:
                 way_out = "give the field an array where the instance is made, or pass `validate=False`"
             yield Problem(
                 at=event.at,
                 message=(
-                    f"`{path}` of the copied `{cls.name}` changes its structure, which `copy_and_mutate` refuses"
+                    f"`{path}` of the copied `{cls.name}` changes its {what}, which `copy_and_mutate` refuses"
                     f" (AssertionError); {way_out}"
                 ),
-                reason="`AssertionError: Mismatched tree structure!` is raised by the assignment",
+                reason=f"`AssertionError: {error}` is raised by the assignment",
                 help=way_out,
                 confidence=Confidence.MEDIUM if was_none else None,
                 fix=not_validating(block),
@@ -470,10 +480,6 @@ def _has_no(cls: PytreeClass, name: str) -> bool:
         return False
     scopes = [c.module.outline.scopes.get(c.symbol.declaration.qualname) for c in cls.mro]
     return not any(scope is not None and name in scope.bindings for scope in scopes)
-
-
-def _is_none(default: Placed | None) -> bool:
-    return default is not None and is_none(default.expr)
 
 
 def _is_tree(value: Value) -> bool:
