@@ -12,9 +12,11 @@ from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol, Resolver
+from jaxlint.project.resolution import FunctionSymbol, Resolver, ValueSymbol
+from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.bodies.settled import is_fixed
 from jaxlint.rules.analyses.fixes.static_numbers import leaf_of_number, or_leaf
 from jaxlint.rules.analyses.instances.made_instances import Made, MadeInstances, difference
 from jaxlint.rules.analyses.under_trace.branch_updates import differing_update
@@ -30,8 +32,10 @@ from jaxlint.syntax.expressions import (
     Lambda,
     Name,
     Starred,
+    dotted,
     last_name,
 )
+from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import (
     Return,
     all_parts,
@@ -59,6 +63,9 @@ _MAY_BE_LISTS = frozenset({Name, Call, Comprehension, Display})
 #: Functions that are given trees of axes, and their names.
 _MAPPING_ALONG = frozenset({"jax.vmap", "jax.pmap"})
 _MAPPING = frozenset(name.rpartition(".")[2] for name in _MAPPING_ALONG)
+#: The function that takes no instance for the axes of all arguments, of whatever class (jax 0.4.35 to 0.10.2).
+_TAKING_AXES = "jax.vmap"
+_AXES_OF_CONSTANT = re.compile(r"\bin_axes\s*=\s*[A-Z][A-Z0-9_]*\s*[,)]")
 _OTHER_BRANCH = "TypeError (branch outputs must have the same pytree structure)"
 
 
@@ -68,17 +75,19 @@ class StaticMismatch(BodyRule):
 
     Finds instances that meet with different values of a static field: in one `jax.tree.map`, in a list whose items are
     stacked, as the results of the branches of `lax.cond` and `lax.switch`, or as the `in_axes` of `jax.vmap` and what
-    is mapped over.
+    is mapped over; and an instance of any class that is `in_axes` itself, not an entry of a tuple.
 
     ## Why is this bad?
 
     The values of static fields are part of the structure of a tree. Trees of different structure cannot be mapped or
-    stacked together, and branches must return trees of the same.
+    stacked together, and branches must return trees of the same. `in_axes` has an entry for each argument: a tree of
+    axes for the fields of one argument stands in a tuple, `in_axes=(Agent(weights=0, index=None),)`.
 
     ## What you will see
 
     `ValueError: pytree structure error: different pytree metadata at key path`; from `lax.cond`, `TypeError: cond
-    branch outputs must have the same pytree structure, but they differ`.
+    branch outputs must have the same pytree structure, but they differ`. Of an instance for `in_axes`, `TypeError: vmap
+    in_axes must be an int, None, or a tuple of entries`.
 
     ## Example
 
@@ -116,7 +125,7 @@ class StaticMismatch(BodyRule):
 
     ## Frameworks
 
-    All that have static fields.
+    All that have static fields; as `in_axes` an instance of any of them, and of a NamedTuple.
 
     ## Fix safety
 
@@ -144,13 +153,20 @@ class StaticMismatch(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Code that maps over results of functions called in a loop, or calls a function that maps over its items."""
+        """Code that maps over results of functions called in a loop, or calls a function that maps over its items.
+
+        Or it maps along the axes that a constant has.
+        """
         called, module = candidate.unit.calls, candidate.module
+        if not _MAPPING.isdisjoint(called) and _AXES_OF_CONSTANT.search(_text(candidate.unit, module)):
+            return True
         return _calls_mapping(called, module, candidate.given.model.resolver) or _calls_in_turn(candidate.unit, module)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body makes, and at what it brings together."""
         yield from (_problem(found, code, evaluator) for found in _brought_together(code, evaluator))
+        if _TAKING_AXES.rpartition(".")[2] in code.contents.called:
+            yield from _instead_of_axes(code, evaluator)
 
 
 class _Mismatch(msgspec.Struct, frozen=True):
@@ -236,11 +252,58 @@ def _along_axes(code: CodeRead, instances: MadeInstances) -> Iterator[_Mismatch]
                 yield _Mismatch(tree.at, made.cls, field, name, "ValueError (`in_axes` must be a tree prefix)")
 
 
+def _instead_of_axes(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """The problems of instances that are given for the axes of all arguments: an int, None or a tuple is asked for."""
+    bound, resolver = bound_once(code.body), evaluator.model.resolver
+    for call in code.contents.expected_to_work:
+        if not isinstance(call, Call):
+            continue
+        given = call.positional
+        name = resolver.library_name(call.func, code.place.module, code.scope)
+        if name == PARTIAL and given:
+            name, given = resolver.library_name(given[0], code.place.module, code.scope), given[1:]
+        axes = call.keyword("in_axes") or next(iter(given[1:]), None)
+        if name != _TAKING_AXES or axes is None:
+            continue
+        cls = _class_made(looked_up(axes, bound), code.place.module, code.scope, evaluator)
+        if cls is not None:
+            shown = dotted(axes) or f"{cls.name}(...)"
+            way_out = f"give a tuple with an entry for each argument: `in_axes=({shown},)` for one"
+            yield Problem(
+                at=axes.at,
+                message=(
+                    f"`jax.vmap` is given `{shown}`, {with_article(cls.name)}, as `in_axes`, which raises TypeError;"
+                    f" {way_out}"
+                ),
+                reason="`in_axes` is an int, None or a tuple; the tree of axes for an argument is an entry of it",
+                help=way_out,
+                raises_at_once=True,
+                subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
+            )
+
+
+def _class_made(made: Expr, module: Module, scope: str, evaluator: Evaluator) -> PytreeClass | None:
+    """The class of which an expression makes an instance, or a constant that it names."""
+    if isinstance(made, Name):
+        constant = evaluator.model.resolver.resolve(made, module, scope)
+        if not isinstance(constant, ValueSymbol) or not is_fixed(constant) or constant.assignment.value is None:
+            return None
+        made, module, scope = constant.assignment.value, constant.module, ""
+    if not isinstance(made, Call):
+        return None
+    cls = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(made.func, module, scope))
+    return cls if cls is not None and cls.is_pytree and cls.method("__new__") is None else None
+
+
+def _text(unit: Unit, module: Module) -> str:
+    return "\n".join(module.source.lines[unit.first - 1 : unit.last])
+
+
 def _calls_in_turn(unit: Unit, module: Module) -> bool:
     """Whether a text maps trees together, and calls the variable of a loop, which stands for several functions."""
     if _LAST_NAMES.isdisjoint(unit.calls):
         return False
-    text = "\n".join(module.source.lines[unit.first - 1 : unit.last])
+    text = _text(unit, module)
     local = unit.calls - module.outline.module_scope.bindings.keys()
     return any(re.search(rf"\bfor\s[^\n]*\b{re.escape(name)}\b[^\n]*\sin\s", text) for name in local)
 
