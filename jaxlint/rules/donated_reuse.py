@@ -21,7 +21,13 @@ from jaxlint.rules.analyses.fixes.donated_results import binding_result
 from jaxlint.rules.analyses.fixes.options import is_written_in, not_donating
 from jaxlint.rules.analyses.instances.given_away import read_by_callers
 from jaxlint.rules.analyses.instances.origins import argument_at, put_in
-from jaxlint.rules.analyses.instances.shared_leaves import SharedLeaves, holds_arrays, is_of_arrays, shared_leaves
+from jaxlint.rules.analyses.instances.shared_leaves import (
+    SharedLeaves,
+    holds_arrays,
+    is_of_arrays,
+    shared_leaves,
+    shared_leaves_made,
+)
 from jaxlint.rules.analyses.instances.sharing import Sharing, sharing_at
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import (
@@ -140,6 +146,13 @@ class DonatedReuse(BodyRule):
                 continue
             call, expr = given
             path = dotted(expr)
+            if isinstance(expr, Call) and call.at not in reported:
+                shared = shared_leaves_made(expr, code, evaluator)
+                if shared is not None:
+                    reported.add(call.at)
+                    made = f"{dotted(expr.func) or '...'}(...)"
+                    problem = _shared_problem(shared, made, call, dotted(call.func) or event.function.name)
+                    yield replace(problem, fix=_copying(shared, code, evaluator))
             if path is None or _is_bound_inside(path.partition(".")[0], expr, code.body):
                 continue
             shared = shared_leaves(path, call, code, evaluator)

@@ -95,12 +95,17 @@ def maker_of(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> M
     return _followed(made, module, scope, code if constant is None else None, evaluator)
 
 
+def maker(making: Call, code: CodeRead, evaluator: Evaluator) -> Made | None:
+    """The constructor call by which a call makes an instance: it is one, or one of a function that makes it."""
+    return _followed([making], code.place.module, code.scope, code, evaluator)
+
+
 def put_in(call: Call, code: CodeRead, evaluator: Evaluator) -> Iterator[tuple[Name, Field]]:
     """The variables that a call puts into the instance which it makes, as they are, with the fields that hold them.
 
     The call stands in the code, and constructs the instance itself or calls one function that does.
     """
-    made = _followed([call], code.place.module, code.scope, code, evaluator)
+    made = maker(call, code, evaluator)
     if made is None or made.factory is not (None if made.function is None else call):
         return
     for field, value in given_by(made.call, made.cls):

@@ -16,7 +16,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.analyses.instances.origins import given_by, maker_of, passed_to
+from jaxlint.rules.analyses.instances.origins import Made, given_by, maker, maker_of, passed_to
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -50,7 +50,15 @@ class SharedLeaves(msgspec.Struct, frozen=True):
 
 def shared_leaves(path: str, taking: Call, code: CodeRead, evaluator: Evaluator) -> SharedLeaves | None:
     """Two leaves that are the same thing, of the instance in a variable which a call takes: a target network."""
-    made = maker_of(path, taking, code, evaluator)
+    return _shared(maker_of(path, taking, code, evaluator), code, evaluator)
+
+
+def shared_leaves_made(making: Call, code: CodeRead, evaluator: Evaluator) -> SharedLeaves | None:
+    """The same of what a call makes that stands in the place of a variable: `step(Agent.create(key))`."""
+    return _shared(maker(making, code, evaluator), code, evaluator)
+
+
+def _shared(made: Made | None, code: CodeRead, evaluator: Evaluator) -> SharedLeaves | None:
     if made is None:
         return None
     source = _Source(code, evaluator, made.function, made.factory)
