@@ -298,24 +298,62 @@ def _is_shown(function: Callable[..., object]) -> bool:
     return any(re.search(r"Context\b|Checker\b|TypeInfo|SemanticAnalyzer|MypyFile", one) for one in taken)
 
 
-@pytest.mark.comparisons
-@pytest.mark.parametrize("broken", _shown())
-def test_mypy_goes_on(folder: Path, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever fails: what mypy itself has to say is said, and the failure once."""
+def _behind() -> list[str]:
+    """All functions and methods behind the plugin."""
+    found = []
+    for module in [one.name for one in pkgutil.iter_modules(jaxlint_mypy.__path__) if one.name != "plugin"]:
+        name = f"jaxlint_mypy.{module}"
+        for key, value in vars(importlib.import_module(name)).items():
+            if inspect.isfunction(value) and value.__module__ == name:
+                found.append(f"{name}.{key}")
+            elif inspect.isclass(value) and value.__module__ == name:
+                found += [f"{name}.{key}.{one}" for one in vars(value) if inspect.isfunction(vars(value)[one])]
+    return found
 
-    def fail(*args: object, **kwargs: object) -> None:
-        raise ZeroDivisionError("on purpose")
 
-    monkeypatch.chdir(folder)
+def _fail(*args: object, **kwargs: object) -> None:
+    raise ZeroDivisionError("on purpose")
+
+
+def _break(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a function or method fail wherever it is called."""
     owner, _, name = broken.rpartition(".")
-    module, _, cls = owner.rpartition(".")
-    monkeypatch.setattr(getattr(sys.modules[module], cls), name, fail)
+    if owner in sys.modules:
+        function = getattr(sys.modules[owner], name)
+        for module in [one for key, one in sys.modules.items() if key.startswith("jaxlint_mypy")]:
+            for key in [key for key, value in vars(module).items() if value is function]:
+                monkeypatch.setattr(module, key, _fail)
+        return
+    module_name, _, cls = owner.rpartition(".")
+    monkeypatch.setattr(getattr(sys.modules[module_name], cls), name, _fail)
+
+
+def _goes_on(folder: Path, broken: str) -> None:
+    """What mypy itself has to say is said, and the failure once."""
     program = f"everything_{broken.replace('.', '_')}.py"
     (folder / program).write_text(EVERYTHING)
     output, errors, status = api.run([program, "--show-traceback"])
-    assert (errors, status) == ("", 1)
-    assert output.count("ZeroDivisionError") <= 1
-    assert re.search(r'has type "str", variable has type "int"\)  \[assignment\]$', output, re.M)
+    assert (errors, status) == ("", 1), broken
+    assert output.count("ZeroDivisionError") <= 1, broken
+    assert re.search(r'has type "str", variable has type "int"\)  \[assignment\]$', output, re.M), broken
+
+
+@pytest.mark.comparisons
+@pytest.mark.parametrize("broken", _shown())
+def test_mypy_goes_on(folder: Path, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    _break(broken, monkeypatch)
+    _goes_on(folder, broken)
+
+
+@pytest.mark.comparisons
+def test_mypy_goes_on_whatever_fails(folder: Path, is_thorough: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for functions that are given nothing of mypy's, one in twenty unless all are asked for."""
+    monkeypatch.chdir(folder)
+    for broken in sorted(set(_behind()) - set(_shown()))[:: 1 if is_thorough else 20]:
+        with monkeypatch.context() as patches:
+            _break(broken, patches)
+            _goes_on(folder, broken)
 
 
 @pytest.mark.parametrize("broken", ["is_daemon", "is_ignored"])
