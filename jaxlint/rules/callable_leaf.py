@@ -13,6 +13,7 @@ from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
 from jaxlint.infer.known.values import UNKNOWN, Choice, Container, Instance, UnknownValue, Value, plain
+from jaxlint.infer.transforms.applied import Applied
 from jaxlint.libraries.transforms import LAST_NAMES, OF_EQUINOX, TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -44,6 +45,8 @@ _LAYERS = frozenset(
 _CALLS = _LAYERS | LAST_NAMES | {"apply_updates", "init", "map", "tree_map"}
 _MAX_DEPTH = 3
 _REFUSING = (Kind.JIT, Kind.GRAD, Kind.LOOP, Kind.CHECKPOINT)
+#: Takes slices of all leaves of some arguments, and hands the others on as they are.
+_MAPPING = "jax.vmap"
 
 
 class CallableLeaf(BodyRule):
@@ -133,11 +136,7 @@ class CallableLeaf(BodyRule):
             return
         for event in code.events:
             if isinstance(event, Cross) and event.static is False:
-                refusing = [a for a in event.applied if a.transform.kind in _REFUSING and a.refuses_non_arrays]
-                function, name = event.function, event.parameter
-                taken = [
-                    a for a in refusing if function is None or name is None or name in a.rebuilt_parameters(function)
-                ]
+                taken = [one for one in event.applied if _takes_leaves(one, event)]
                 held = _layer(event.value, evaluator) if _is_whole(event.value, code, evaluator) else None
                 if taken and held is not None:
                     name, fix = f"`{taken[0].transform.name}`", filtered_ones(taken, event, evaluator)
@@ -150,6 +149,17 @@ class CallableLeaf(BodyRule):
             for tree, held in islice(found, 1):
                 way_out = "map over `eqx.filter(model, eqx.is_inexact_array)`"
                 yield _problem(tree.at, held, "the arithmetic of `jax.tree.map`", way_out)
+
+
+def _takes_leaves(applied: Applied, event: Cross) -> bool:
+    """Whether a transformation takes what goes into it for arrays, leaf by leaf."""
+    function, name = event.function, event.parameter
+    if applied.transform.name == _MAPPING and "in_axes" in applied.options:
+        return function is not None and name is not None and name in applied.mapped_parameters(function)
+    refuses = applied.transform.kind in _REFUSING or applied.transform.name == _MAPPING
+    if not refuses or not applied.refuses_non_arrays:
+        return False
+    return function is None or name is None or name in applied.rebuilt_parameters(function)
 
 
 def _made_layer(tree: Expr, code: CodeRead, evaluator: Evaluator) -> str | None:
@@ -246,12 +256,15 @@ def _defaults_to_function(field: Field, cls: PytreeClass, evaluator: Evaluator) 
 def _is_given_function(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether all that is seen to be put there are functions of libraries; what is not seen may be modules.
 
-    That is what the project gives the constructor, or the default of a parameter that the constructor stores.
+    That is what the constructor stores, what the project gives it, or the default of a parameter that it stores.
     """
     found = cls.method("__init__")
     if found is None:
         return is_given_only(lambda placed: is_function(evaluator.static(placed)), field, cls, evaluator)
     owner, init = found
+    placed = cls.assigned.get(field.name, ()) if owner is cls else ()
+    if placed and all(one is not None and is_function(evaluator.static(one)) for one in placed):
+        return True
     bound = assigned_names(evaluator.calls.body_of(FunctionSymbol(owner.module, init)) or ())
     given = {a.value.id for a in init.self_assignments if a.attr == field.name and isinstance(a.value, Name)}
     stored = given.difference(bound)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
 
 from jaxlint.infer.choosing.function_frameworks import reaches_function_framework
@@ -421,9 +421,15 @@ class Triggers:
                 changes
                 or any(one.singles_out_arguments for one in applied)
                 or self.given.takes_what_matters(function, module)
+                or self._closes_over_self(function, functions)
             ):
                 return True
         return False
+
+    @staticmethod
+    def _closes_over_self(function: Function, functions: Sequence[Function]) -> bool:
+        """Whether a function inside of a method, or one beside it, reads what other methods may change of `self`."""
+        return "<locals>" in function.scope and any(one.self_reads for one in functions if one.scope == function.scope)
 
     def _names_unregistered(self, unit: Unit, module: Module) -> bool:
         """Whether a unit makes instances of a class that is no pytree, calls what does, or reads what holds some."""

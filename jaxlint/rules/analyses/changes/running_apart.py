@@ -28,6 +28,8 @@ def run_apart(writer: Function, method: Function, cls: PytreeClass, evaluator: E
     for _ in range(_FAR):
         running = _callers(name, cls, evaluator)
         caller = running[0] if len(running) == 1 else None
+        if caller is not None and caller.inner_scope == method.scope:
+            return False  # it is called by a function beside it, which is kept
         if caller is None or caller.name == "__init__":
             return caller is not None
         if writing == running:

@@ -38,6 +38,8 @@ def filtered_ones(taken: Sequence[Applied], event: Cross, evaluator: Evaluator) 
 
 def filtering(name: str) -> str:
     """The way out of a transformation that takes arrays only."""
+    if name == "jax.vmap":
+        return "use `eqx.filter_vmap`, with `eqx.if_array(0)` in `in_axes`"
     own = OF_EQUINOX.get(name)
     return "pass its arrays alone, by `eqx.partition`" if own is None else f"use `eqx.{own.partition('.')[2]}`"
 
