@@ -19,7 +19,8 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.followed import Followed
 from jaxlint.rules.analyses.changes.keys_of_dicts import is_key_of_dict
-from jaxlint.rules.analyses.changes.leaked import giving_containers, leaked
+from jaxlint.rules.analyses.changes.leaked import giving_containers
+from jaxlint.rules.analyses.changes.leaked_attributes import left_in_containers
 from jaxlint.rules.analyses.changes.missed_by_callers import is_missed
 from jaxlint.rules.analyses.changes.mutations import CONTAINERS, Mutation, mutations
 from jaxlint.rules.analyses.changes.purposes import is_cache
@@ -164,7 +165,8 @@ class LostMutation(BodyRule):
         if function.acts and len(code.place.functions) > 1:
             yield from self._closed_over(code, evaluator)
         applied = [a for a in code.applied if a.transform.rebuilds]
-        yield from (_left_behind(*one, function, code) for one in leaked(function, applied, code, evaluator))
+        for at, name, why in left_in_containers(function, applied, code, evaluator):
+            yield _left_behind(at, name, why, function)
         if not applied or _is_spared(function, code.applied, code, evaluator):
             return
         changes = mutations(code, evaluator)
@@ -249,8 +251,7 @@ def _where_tracing_is_tested(body: Body) -> Iterator[int]:
 
 def _passes_as_it_is(mutation: Mutation, function: Function, code: CodeRead) -> bool:
     """Whether what is changed is no pytree, one leaf to `vmap` outside, and static to the transformation inside."""
-    owner = mutation.owner
-    if owner is None or owner.is_pytree or not owner.bases_known:
+    if (owner := mutation.owner) is None or owner.is_pytree or not owner.bases_known:
         return False
     return mutation.of_attribute and _is_static(mutation.slot.root, function, code)
 
@@ -360,7 +361,7 @@ def _lost(
 # -- what the transformation does not see --------------------------------------------------------
 
 
-def _left_behind(at: object, name: str, why: str, function: Function, code: CodeRead) -> Problem:
+def _left_behind(at: object, name: str, why: str, function: Function) -> Problem:
     """The problem of a container around the function that gets what it computes."""
     return Problem(
         at=at,
@@ -378,8 +379,7 @@ def _while_tracing(
     mutation: Mutation, cls: PytreeClass, code: CodeRead, function: Function, evaluator: Evaluator
 ) -> Iterator[Problem]:
     """The problem of a static or closed-over object, which is changed whenever the function is traced."""
-    root, attr = mutation.slot.root, mutation.slot.path[-1]
-    method = code.place.method
+    root, attr, method = mutation.slot.root, mutation.slot.path[-1], code.place.method
     on_self = method is not None and root == method.self_name
     is_parameter = function.takes(root)
     if is_parameter and not (on_self and _is_static(root, function, code)):

@@ -52,7 +52,7 @@ from jaxlint.syntax.statements import (
 )
 
 #: Transformations within which all that is computed of the arguments are tracers.
-_TRACING = frozenset({Kind.JIT, Kind.MAP, Kind.LOOP})
+TRACING = frozenset({Kind.JIT, Kind.MAP, Kind.LOOP})
 #: Functions of jax that say something of an array which is known while tracing, or bring it to the host.
 _KNOWING = frozenset(
     """shape ndim size result_type issubdtype iinfo finfo dtype eval_shape tree_structure structure make_jaxpr typeof
@@ -60,10 +60,16 @@ _KNOWING = frozenset(
 )
 #: Methods of arrays that give arrays.
 _GIVING_ARRAYS = ARRAY_METHODS | ARRAY_REDUCTIONS | {"dot"}
+#: Functions that compute an array, and where they stand.
+_COMPUTING = ARRAY_REDUCTIONS | frozenset(
+    """maximum minimum where abs sqrt exp log square dot matmul stack concatenate norm clip softmax log_softmax
+    logsumexp sigmoid tanh relu""".split()
+)
+_COMPUTES_IN = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.scipy.")
 #: What makes an empty container, besides displays.
 _CONTAINERS = frozenset({"dict", "list", "defaultdict", "OrderedDict", "deque"})
 #: Methods that empty a container, or take something out of it: what is in there is meant for the time of tracing.
-_EMPTYING = frozenset({"clear", "pop", "popitem", "popleft", "remove"})
+EMPTYING = frozenset({"clear", "pop", "popitem", "popleft", "remove"})
 #: What looks at a container and not at what it holds.
 _COUNTING = frozenset({"len", "print", "bool", "id", "type"})
 #: What makes a dict, besides displays.
@@ -81,7 +87,7 @@ def leaked(
     """
     names: frozenset[str] = frozenset()
     why = ""
-    if applied and all(one.transform.kind in _TRACING for one in applied):
+    if applied and all(one.transform.kind in TRACING for one in applied):
         names, why = frozenset(rebuilt_parameters(function, applied)), f"which `{applied[0].transform.name}` transforms"
     elif not code.applied and _updates_optimizer(function, code, evaluator):
         names = frozenset(p.name for p in function.parameters)
@@ -89,7 +95,7 @@ def leaked(
     module = code.place.module
     if not names or may_run_uncompiled(module.source) or evaluator.calls.transformed.is_wrapped(function, module):
         return
-    traced = _Traced(set(names), code, evaluator)
+    traced = Traced(set(names), code, evaluator, stages=stages(applied))
     for statement in code.statements:
         for at, name in _stored_by_helper(statement, function, traced, code, evaluator):
             if _is_read_behind(name, function, code, evaluator):
@@ -100,9 +106,14 @@ def leaked(
                 continue
             if name in code.contents.bound or function.takes(name):
                 continue
-            if any(map(traced.is_traced, _stored(statement))) and not _is_asked_or_emptied(name, code.body):
+            if any(map(traced.is_traced, stored(statement))) and not _is_asked_or_emptied(name, code.body):
                 if _reads_before(name, at, code, evaluator) or _is_read_behind(name, function, code, evaluator):
                     yield at, name, why
+
+
+def stages(applied: Sequence[Applied]) -> bool:
+    """Whether all that jax computes in a function of these transformations is put off."""
+    return bool(applied) and all(one.transform.kind in (Kind.JIT, Kind.LOOP) for one in applied)
 
 
 def _updates_optimizer(function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
@@ -119,11 +130,15 @@ def _updates_optimizer(function: Function, code: CodeRead, evaluator: Evaluator)
     return False
 
 
-class _Traced:
-    """The variables of a body that certainly hold tracers, or what is made of them."""
+class Traced:
+    """The variables of a body that certainly hold tracers, or what is made of them.
 
-    def __init__(self, names: set[str], code: CodeRead, evaluator: Evaluator) -> None:
+    `stages`: all that jax computes is put off, so that a tracer comes out, whatever goes in.
+    """
+
+    def __init__(self, names: set[str], code: CodeRead, evaluator: Evaluator, *, stages: bool = False) -> None:
         self._code = code
+        self._stages = stages
         self._evaluator = evaluator
         self._names = names
         given: dict[str, list[Expr]] = {}
@@ -152,8 +167,17 @@ class _Traced:
             case Call(func=Attribute(value=value, attr=attr)) if attr in _GIVING_ARRAYS and self.is_traced(value):
                 return True
             case Call(func=func):
+                if self._stages and self._computes(func):
+                    return True
                 return self._is_of_jax(func) and any(self.is_traced(a.value) for a in expr.args)
         return False
+
+    def _computes(self, func: Expr) -> bool:
+        """Whether a function of jax is called that computes an array, even of numbers."""
+        if last_name(func) not in _COMPUTING:
+            return False
+        name = self._evaluator.model.resolver.library_name(func, self._code.place.module, self._code.scope)
+        return name.startswith(_COMPUTES_IN)
 
     def _is_leaf(self, name: str, attr: str) -> bool:
         """Whether an attribute of a parameter is a leaf of the instance that it certainly is."""
@@ -168,17 +192,17 @@ class _Traced:
         return name.startswith(("jax.", "optax.")) and ".debug." not in name and name.rpartition(".")[2] not in _KNOWING
 
 
-def _stored(statement: Statement) -> Iterator[Expr]:
+def stored(statement: Statement) -> Iterator[Expr]:
     """What a statement puts into a container."""
     match statement:
         case Assign(targets=(Subscript(),), value=value) | Augment(target=Subscript(), value=value):
             yield value
-        case Do(value=Call(func=Attribute(attr=attr)) as call) if attr not in _EMPTYING:
+        case Do(value=Call(func=Attribute(attr=attr)) as call) if attr not in EMPTYING:
             yield from call.positional[-1:]
 
 
 def _stored_by_helper(
-    statement: Statement, function: Function, traced: _Traced, code: CodeRead, evaluator: Evaluator
+    statement: Statement, function: Function, traced: Traced, code: CodeRead, evaluator: Evaluator
 ) -> Iterator[tuple[object, str]]:
     """The containers around a function that it gives to a helper, with tracers, which the helper puts there."""
     if not isinstance(statement, Do) or not isinstance(statement.value, Call) or statement.value.has_star:
@@ -252,7 +276,7 @@ def _is_tested(name: str, body: Body) -> bool:
 def _is_asked_or_emptied(name: str, body: Body) -> bool:
     """Whether a function asks what is in a container before it puts something there, or takes things out again."""
     return _is_tested(name, body) or any(
-        isinstance(p, Attribute) and p.attr in _EMPTYING and isinstance(p.value, Name) and p.value.id == name
+        isinstance(p, Attribute) and p.attr in EMPTYING and isinstance(p.value, Name) and p.value.id == name
         for p in all_parts(body)
     )
 
@@ -277,14 +301,14 @@ def _is_read_behind(name: str, function: Function, code: CodeRead, evaluator: Ev
     """Whether the body in which a container is made uses what is in there, behind the function."""
     home = _home(name, code, evaluator)
     last = function.body_rows[1]
-    harmless = _harmless(home, is_dict=_is_dict(name, home))
+    looking = harmless(home, is_dict=_is_dict(name, home))
     if _is_emptied(name, home):
         return False
     for statement in walk(home, nested=False):
         targets = statement.targets if isinstance(statement, Assign) else ()
-        harmless.update(id(t.value if isinstance(t, Subscript) else t) for t in targets)
+        looking.update(id(t.value if isinstance(t, Subscript) else t) for t in targets)
     if any(
-        isinstance(part, Name) and part.id == name and id(part) not in harmless and place_of(part.at).row > last
+        isinstance(part, Name) and part.id == name and id(part) not in looking and place_of(part.at).row > last
         for part in contents_of(home).expected_to_work  # who shows the error expects it
     ):
         return True
@@ -309,9 +333,9 @@ def _is_read_in_others(name: str, made_in: Body, function: Function, code: CodeR
                 return False
             if other.name in within:
                 continue
-            harmless = _harmless(body, is_dict=is_dict)
+            looking = harmless(body, is_dict=is_dict)
             for part in all_parts(body, nested=False):
-                if isinstance(part, (Name, Attribute)) and last_name(part) == name and id(part) not in harmless:
+                if isinstance(part, (Name, Attribute)) and last_name(part) == name and id(part) not in looking:
                     found = resolver.resolve(part, home, other.inner_scope)
                     is_read = is_read or (isinstance(found, ValueSymbol) and found.module is module)
     return is_read
@@ -335,18 +359,18 @@ def _run_by(body: Body, module: Module, evaluator: Evaluator) -> frozenset[str]:
 def _is_emptied(name: str, body: Body) -> bool:
     """Whether a body empties a container, or takes something out of it."""
     return any(
-        isinstance(part, Attribute) and part.attr in _EMPTYING and last_name(part.value) == name
+        isinstance(part, Attribute) and part.attr in EMPTYING and last_name(part.value) == name
         for part in all_parts(body, nested=False)
     )
 
 
-def _harmless(body: Body, *, is_dict: bool) -> set[int]:
+def harmless(body: Body, *, is_dict: bool) -> set[int]:
     """The parts of a body that look at a container and not at what it holds, as at the keys of a dict."""
-    looking = _COUNTING | _OF_KEYS if is_dict else _COUNTING
+    asking = _COUNTING | _OF_KEYS if is_dict else _COUNTING
     found: set[int] = set()
     for part in all_parts(body, nested=False):
         match part:
-            case Call(func=Name(id=of), args=args) if of in looking:
+            case Call(func=Name(id=of), args=args) if of in asking:
                 found.update(id(argument.value) for argument in args)
             case Attribute(value=held, attr="append" | "extend" | "update" | "setdefault"):
                 found.add(id(held))
@@ -381,7 +405,7 @@ def _home(name: str, code: CodeRead, evaluator: Evaluator) -> Body:
         binding = [s for s in walk(body, nested=False) if name in bound_names(s)]
         if binding:
             values = [s.value for s in binding if isinstance(s, Assign)]
-            return body if len(values) == 1 and _is_container(values[0]) else ()
+            return body if len(values) == 1 and is_container(values[0]) else ()
     bindings = module.outline.module_scope.bindings.get(name, ())
     is_held = len(bindings) == 1 and _is_container_bound(bindings[0])
     return evaluator.calls.top_level(module) if is_held else ()
@@ -405,10 +429,10 @@ def giving_containers(source: Source) -> re.Pattern[str] | None:
 
 def _is_container_bound(binding: object) -> bool:
     """Whether a variable of a module is given a dict or list."""
-    return isinstance(binding, Assignment) and binding.value is not None and _is_container(binding.value)
+    return isinstance(binding, Assignment) and binding.value is not None and is_container(binding.value)
 
 
-def _is_container(expr: Expr) -> bool:
+def is_container(expr: Expr) -> bool:
     """Whether an expression makes a dict or list."""
     if isinstance(expr, Call):
         return last_name(expr.func) in _CONTAINERS
