@@ -25,6 +25,7 @@ from jaxlint.rules.analyses.changes.returning import returned_variables
 from jaxlint.rules.analyses.changes.split_apart import Dropped, states_dropped
 from jaxlint.rules.analyses.changes.tried_steps import is_only_looked_at, is_tried
 from jaxlint.rules.analyses.changes.unused_copies import goes_on_with_original, measures
+from jaxlint.rules.analyses.changes.unused_steps import UnusedStep, unused_steps
 from jaxlint.rules.analyses.changes.updates import is_copy
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
@@ -71,7 +72,7 @@ class ReturnedOldState(BodyRule):
     or go on with the original in a loop or an attribute; and functions that update a state but drop the optimizer state
     that `optax`'s `update` returned for it, or go on with a module of flax.nnx whose parameters they took out of it by
     `nnx.split`, trained, and dropped; and functions that let `optax` make updates of gradients and then add the
-    gradients themselves to the parameters.
+    gradients themselves to the parameters, or never use the parameters that `apply_updates` returns.
 
     ## Why is this bad?
 
@@ -135,6 +136,7 @@ class ReturnedOldState(BodyRule):
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
+    calls = frozenset({"apply_updates"})
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for copies that are made in a function, and for what it returns."""
@@ -145,6 +147,7 @@ class ReturnedOldState(BodyRule):
         dropped = list(states_dropped(code, evaluator))
         yield from map(_problem_of_dropped, dropped if dropped and not measures(code, evaluator) else ())
         yield from map(_gradients_problem, raw_gradients(code, evaluator))
+        yield from map(_step_problem, unused_steps(code, evaluator))
         if returned:
             lost = list(lost_optimizer_states(code, evaluator))
             if lost and not is_only_looked_at(function, code.place.module, evaluator):
@@ -470,6 +473,16 @@ def _optimizer_problem(found: LostOptimizerState) -> Problem:
         ),
         reason="an optimizer changes nothing in place: its moments and counts are in the state that `update` returns",
         help=f"give the new state to the copy of `{found.base}` as well: `{found.field}=...`",
+    )
+
+
+def _step_problem(found: UnusedStep) -> Problem:
+    way_out = f"put it where `{found.parameters}` was"
+    return Problem(
+        at=found.at,
+        message=f"`{found.name}`, what `apply_updates` returns, is never used: the step is lost; {way_out}",
+        reason="`apply_updates` returns new parameters, and changes none in place",
+        help=way_out,
     )
 
 

@@ -13,6 +13,7 @@ from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, last_name
+from jaxlint.syntax.names_read import reads
 from jaxlint.syntax.statements import Assign, Return, Statement, all_parts, bound_names, own_parts, parts
 
 #: The only function of a library that takes a step: others copy, move or look.
@@ -73,7 +74,7 @@ def _steps(state: str, start: Assign, code: CodeRead, evaluator: Evaluator) -> S
     targets = {id(part) for s in (start, *steps) for target in s.targets for part in parts(target)}
     begun = [p for p in all_parts(code.body) if isinstance(p, Call) and last_name(p.func) == _BEGINNING]
     inside = {id(part) for expr in (*(step.value for step in steps), *begun) for part in parts(expr)}
-    read = (p for p in all_parts(code.body) if isinstance(p, Name) and p.id == state and id(p) not in targets)
+    read = (part for part in reads(code.body, state) if id(part) not in targets)
     return steps if all(id(part) in inside for part in read) else ()
 
 
