@@ -94,9 +94,12 @@ def calls_as_written(
 
 
 def handed_on(argument: KeywordValue, event: Construct, evaluator: Evaluator) -> Iterator[Value]:
-    """What callers pass for the parameter that a class method hands on to the instance that it makes."""
+    """What callers pass for the parameter that a function, or class method, hands on to the instance that it makes.
+
+    One that leaves it out passes its default.
+    """
     place, method = event.place, event.place.function
-    if method is None or method.owner is None or not is_classmethod(method):
+    if method is None or not (method.owner is None or is_classmethod(method)):
         return
     if not isinstance(argument.value, (UnknownValue, AnyFunction)):
         return
@@ -105,9 +108,16 @@ def handed_on(argument: KeywordValue, event: Construct, evaluator: Evaluator) ->
     if name is None or not method.takes(name) or name in assigned_names(body):
         return
     homes = (place.module, *evaluator.model.importers(place.module))
-    for called in calls_of_classmethod(method, event.cls.cls, homes, evaluator):
+    default = next((p.default for p in method.parameters if p.name == name), None)
+    for called in (
+        calls_of(method, place.module, homes, evaluator)
+        if method.owner is None
+        else calls_of_classmethod(method, event.cls.cls, homes, evaluator)
+    ):
         if name in called.given:
             yield _value_given(name, called, evaluator)
+        elif default is not None:
+            yield evaluator.static(Placed(default, place.module, method.scope))
 
 
 def handed_on_by_name(event: Construct, evaluator: Evaluator) -> Iterator[tuple[str, Value]]:
