@@ -33,6 +33,7 @@ from jaxlint.rules.analyses.fields.compared import (
 from jaxlint.rules.analyses.fields.hashing import unhashable_instance
 from jaxlint.rules.analyses.instances.built_alike import same_in_both, single_in_one
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances, may_be_instance
+from jaxlint.rules.analyses.instances.made_anew import fields_anew
 from jaxlint.rules.analyses.instances.same_objects import given_in, may_give_back, may_share, unchanged_fields
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import CHOOSES, COMPARES, LOOKUPS, SEARCHES, Function, Import
@@ -257,12 +258,17 @@ def _compared(
         def given(name: str) -> Iterable[Expr]:
             return values.get(name, ())
 
-        if may_share(left, right, given) or may_give_back(left, right, one.cls, given):
+        if may_share(left, right, given):
             return None
-        if may_give_back(right, left, one.cls, given):
-            return None
+        old: Set[str] = frozenset()
+        for made, original in ((left, right), (right, left)):
+            if may_give_back(made, original, one.cls, given):
+                anew = fields_anew(made, one.cls, code, evaluator)
+                if not anew:
+                    return None
+                old = {field.name for field in one.cls.fields} - anew
         gives_last = op == "==" and id(at) not in _tested_in(code)
-        unchanged = unchanged_fields(left, right, one.cls, given) | same_in_both(left, right, one.cls, given)
+        unchanged = unchanged_fields(left, right, one.cls, given) | same_in_both(left, right, one.cls, given) | old
         single = single_in_one(left, right, one.cls, code)
         return _unequal(at, one, f"`{op}`", evaluator, gives_last, unchanged, single)
     if op in ("in", "not in"):
