@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxlint.libraries.optimizers import RETURNING_ARRAYS
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Display, Expr, Subscript, is_none
 
 #: Attributes of `math`, `numpy` and `jax.numpy` that are Python numbers.
@@ -233,6 +234,8 @@ def returned_library(name: str) -> str | None:
 
     numpy's element-wise functions and reductions are left out: they return scalars for scalars.
     """
+    if name in RETURNING_ARRAYS:
+        return "jax"
     head, _, last = name.rpartition(".")
     if head in _OF_ARRAYS:
         return None if last in _OTHERS or not last.islower() else "jax"

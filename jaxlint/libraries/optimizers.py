@@ -22,6 +22,15 @@ JOINING = frozenset({"optax.chain"})
 WRAPPING = frozenset({"optax.apply_if_finite", "optax.MultiSteps"})
 #: What makes an optimizer of two functions: the second one is given, after the gradients, what the first one returns.
 OF_FUNCTIONS = frozenset({"optax.GradientTransformation", "optax.GradientTransformationExtraArgs"})
+#: Functions that return an array, of trees or of arrays: norms and losses.
+RETURNING_ARRAYS = frozenset(
+    f"optax.{name}"
+    for name in (
+        "global_norm safe_norm safe_root_mean_squares l2_loss squared_error huber_loss log_cosh cosine_similarity"
+        " cosine_distance hinge_loss kl_divergence ctc_loss sigmoid_binary_cross_entropy softmax_cross_entropy"
+        " softmax_cross_entropy_with_integer_labels sigmoid_focal_loss smooth_labels"
+    ).split()
+)
 #: Functions that return a schedule, which is a function of the step; by their source, too.
 SCHEDULES = frozenset(
     f"{module}.{name}"
