@@ -32,6 +32,7 @@ from jaxlint.syntax.expressions import (
     Name,
     Subscript,
     Unary,
+    dotted,
     last_name,
 )
 from jaxlint.syntax.source import Source
@@ -223,33 +224,30 @@ def _stored_by_helper(
         for name, value in given.items()
         if traced.is_traced(value)
     }
-    tracers = {name for name in tracers if not is_bound(name, body) and not _is_tested(name, body)}
-    for name in _filled(body, {name for name in holding if not is_bound(name, body)}, tracers):
+    tracers = {name for name in tracers if not is_bound(name, body) and not is_tested(name, body)}
+    for name in filled(body, {name for name in holding if not is_bound(name, body)}, tracers):
         if not _is_asked_or_emptied(name, body):
             yield call.at, holding[name]
 
 
-def _filled(body: Body, containers: Collection[str], tracers: set[str]) -> Iterator[str]:
-    """The parameters, containers, in which a body certainly puts some others, or what they hold, as they are."""
+def filled(body: Body, containers: Collection[str], tracers: set[str]) -> Iterator[str]:
+    """The containers, by their paths, in which a body certainly puts some parameters as they are, or what they hold."""
     for statement in walk(body, nested=False):
         match statement:
             case For(target=target, iterable=iterable):
                 item = _held_in_turn(target, iterable, tracers)
                 if item and [n for one in walk(body) for n in bound_names(one)].count(item) == 1:
-                    tracers = tracers if _is_tested(item, body) else tracers | {item}
-            case Assign(targets=(Subscript(value=Name(id=name)),), value=Name(id=stored)):
-                if name in containers and stored in tracers:
+                    tracers = tracers if is_tested(item, body) else tracers | {item}
+            case Assign(targets=(Subscript(value=held),), value=Name(id=stored)):
+                if (name := dotted(held)) in containers and name is not None and stored in tracers:
                     yield name
             case Do(value=Call(func=Attribute(value=held, attr="append" | "update"), args=(argument,))):
                 match held:
-                    case (
-                        Call(func=Attribute(value=Name() as owner, attr="setdefault"))
-                        | Subscript(value=Name() as owner)
-                    ):
+                    case Call(func=Attribute(value=owner, attr="setdefault")) | Subscript(value=owner):
                         held = owner
-                if isinstance(held, Name) and held.id in containers and isinstance(argument.value, Name):
+                if (name := dotted(held)) in containers and name is not None and isinstance(argument.value, Name):
                     if argument.value.id in tracers:
-                        yield held.id
+                        yield name
 
 
 def _held_in_turn(target: Expr, iterable: Expr, tracers: Collection[str]) -> str:
@@ -262,7 +260,7 @@ def _held_in_turn(target: Expr, iterable: Expr, tracers: Collection[str]) -> str
     return ""
 
 
-def _is_tested(name: str, body: Body) -> bool:
+def is_tested(name: str, body: Body) -> bool:
     """Whether a function decides by what a variable holds."""
     return any(
         isinstance(part, Name) and part.id == name
@@ -275,7 +273,7 @@ def _is_tested(name: str, body: Body) -> bool:
 
 def _is_asked_or_emptied(name: str, body: Body) -> bool:
     """Whether a function asks what is in a container before it puts something there, or takes things out again."""
-    return _is_tested(name, body) or any(
+    return is_tested(name, body) or any(
         isinstance(p, Attribute) and p.attr in EMPTYING and isinstance(p.value, Name) and p.value.id == name
         for p in all_parts(body)
     )

@@ -21,6 +21,7 @@ from jaxlint.rules.analyses.changes.leaked import (
     stages,
     stored,
 )
+from jaxlint.rules.analyses.changes.leaked_to_objects import handed_to_objects
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
 from jaxlint.symbols.outline import Function
@@ -35,6 +36,7 @@ def left_in_containers(
     """The changes by which a function leaves tracers in a container, of any scope: where, the name of it, and why."""
     yield from leaked(function, applied, code, evaluator)
     yield from _kept(function, applied, code, evaluator)
+    yield from handed_to_objects(function, applied, code, evaluator)
 
 
 def _kept(
