@@ -367,8 +367,8 @@ def _left_behind(at: object, name: str, why: str, function: Function) -> Problem
         at=at,
         raises_at_once=True,
         message=(
-            f"`{function.name}`, {why}, puts a tracer into `{name}` while it is traced: using that afterwards raises"
-            " UnexpectedTracerError; return it"
+            f"`{function.name}`, {why}, puts a tracer into `{name}` while it is traced: using that afterwards fails"
+            " (UnexpectedTracerError, or ConcretizationTypeError); return it"
         ),
         reason="what a function computes while it is traced is no array, and means nothing outside of it",
         help="return the value, and let the caller keep it",
