@@ -17,7 +17,17 @@ from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.changes.module_state import Code, ModuleState, StateChange
 from jaxlint.rules.analyses.instances.passed import calls_as_written
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, Subscript, last_name
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Comprehension,
+    Display,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    last_name,
+)
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
@@ -27,12 +37,15 @@ from jaxlint.syntax.statements import (
     assigned_names,
     bound_by,
     bound_once,
+    own_parts,
     parts,
     walk,
 )
 
 #: Layers that write what lasts to themselves.
 _COUNTING = frozenset({"flax.nnx.BatchNorm", "flax.nnx.SpectralNorm"})
+#: How many methods that return what others do are followed.
+_MAX_DEPTH = 4
 
 
 class LostState(msgspec.Struct, frozen=True):
@@ -92,14 +105,19 @@ def _changed(
         change = state.change(name, cls, replace(own, body=(statement,)))
         if change is None:
             continue
-        here = [call for call in calls if any(part is call for part in _parts_of(statement))]
-        if len(here) == 1 and _lasts(change, cls, evaluator) and not _hands_out(here[0], cls, change, state):
-            yield LostState(name, cls, change, here[0])
+        # what is called several times may well need its state in between, and no longer
+        if len(calls) == 1 and _is_run_once(calls[0], statement) and _lasts(change, cls, evaluator):
+            method = calls[0].func.attr if isinstance(calls[0].func, Attribute) else "__call__"
+            if not _hands_out(method, cls, change, state):
+                yield LostState(name, cls, change, calls[0])
         return
 
 
-def _parts_of(statement: Statement) -> Iterator[Expr]:
-    return all_parts((statement,))
+def _is_run_once(call: Call, statement: Statement) -> bool:
+    """Whether a call stands in a statement itself, and in no loop or function in it."""
+    inside = own_parts(statement)
+    repeated = [part for whole in inside if isinstance(whole, (Lambda, Comprehension)) for part in parts(whole)]
+    return any(part is call for part in inside) and not any(part is call for part in repeated)
 
 
 def _is_read_once(name: Name, body: Body) -> bool:
@@ -234,28 +252,54 @@ def _makes_lasting(placed: Placed, evaluator: Evaluator) -> bool:
     return any(resolver.library_name(base.value, symbol.module, scope) in LASTING for base in symbol.declaration.bases)
 
 
-def _hands_out(call: Call, cls: PytreeClass, change: StateChange, state: ModuleState) -> bool:
-    """Whether the method that is called may return the state that it has written, or all of it."""
-    name = call.func.attr if isinstance(call.func, Attribute) else "__call__"
+def _hands_out(name: str, cls: PytreeClass, change: StateChange, state: ModuleState, depth: int = 0) -> bool:
+    """Whether a method may return the state that is written, what another one returns of it, or no more than that."""
     found = cls.method(name)
-    if found is None:
+    if found is None or depth > _MAX_DEPTH:
         return True
     owner, method = found
+    own = method.self_name
     body = state.evaluator.calls.body_of(FunctionSymbol(owner.module, method)) or ()
-    if method.self_name is None or state.comes_back(
-        method.self_name, cls, change, Code.of(method, body, owner.module, {})
-    ):
+    if own is None or state.comes_back(own, cls, change, Code.of(method, body, owner.module, {})):
         return True
-    bound = bound_once(body)
-    pending = list(method.return_values)
+    given = {p.name for p in method.parameters if p.name != own} | assigned_names(body)
+    pending, seen = list(method.return_values), set[str]()
     while pending:
         value = pending.pop()
-        value = bound.get(value.id, value) if isinstance(value, Name) else value
+        held = list(parts(value))
         if isinstance(value, Display):
             pending += value.items
+        elif isinstance(value, Name) and value.id not in seen:
+            seen.add(value.id)
+            pending += _values_of(value.id, body)
         elif _reads(value, change.attr):
             return True
+        elif any(_reads(part, change.attr) for part in held):
+            if not any(isinstance(part, Name) and part.id in given for part in held):
+                return True
+        called = (_own_method(part, own, cls) for part in held)
+        if any(_hands_out(one, cls, change, state, depth + 1) for one in called if one is not None):
+            return True
     return False
+
+
+def _values_of(name: str, body: Body) -> list[Expr]:
+    """All that a variable may be given in a body, as a whole or as a part of it."""
+    return [
+        statement.value
+        for statement in walk(body)
+        if isinstance(statement, Assign) and name in assigned_names((statement,))
+    ]
+
+
+def _own_method(expr: Expr, own: str, cls: PytreeClass) -> str | None:
+    """The method of the module itself that an expression calls."""
+    match expr:
+        case Call(func=Name(id=name)) if name == own:
+            return "__call__"
+        case Call(func=Attribute(value=Name(id=name), attr=attr)) if name == own and cls.method(attr) is not None:
+            return attr
+    return None
 
 
 def _reads(value: Expr, attr: str) -> bool:
