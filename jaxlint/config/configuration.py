@@ -24,6 +24,7 @@ from jaxlint.config.settings import PerFileIgnore, Settings
 from jaxlint.config.setup_files import SETUP_FILES
 from jaxlint.config.table import ADDING, ADDING_TABLES, SELECTING, Key, all_keys
 from jaxlint.config.versions import (
+    ENVIRONMENT_FILES,
     PROJECT_FILE,
     REQUIREMENTS_FILE,
     Known,
@@ -44,7 +45,7 @@ from jaxlint.syntax.paths import ancestors
 #: A configuration file, and the folders inside of its project that set bounds of their own.
 _Key: TypeAlias = tuple["FileLayer | None", tuple[str, ...]]
 #: How the files end that stand in the folder of a project.
-_IN_FOLDER = (PROJECT_FILE, REQUIREMENTS_FILE, *SETUP_FILES)
+_IN_FOLDER = (PROJECT_FILE, REQUIREMENTS_FILE, *SETUP_FILES, *ENVIRONMENT_FILES)
 
 
 class Setting(msgspec.Struct, frozen=True):

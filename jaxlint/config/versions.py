@@ -21,11 +21,17 @@ from jaxlint.syntax.regular import read_regular
 #: Where a project says what it depends on.
 PROJECT_FILE = "pyproject.toml"
 REQUIREMENTS_FILE = "requirements.txt"
+#: Where an environment of conda says it.
+ENVIRONMENT_FILES = ("environment.yml", "environment.yaml")
 #: Where an unpacked wheel says it.
 METADATA_FILE = "METADATA"
 
 _METADATA = re.compile(r"(?P<name>[A-Za-z0-9][\w.]*)-(?P<version>[0-9][\w.+!]*)\.(?:dist|egg)-info")
 _REQUIREMENT = re.compile(r"\s*(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;)@]*)")
+#: A line of a conda environment: `- jax=0.4.30=pypi_0`, or below `- pip:` what pip takes.
+_OF_CONDA = re.compile(
+    r"\s+-\s+[\"']?(?:[\w-]+::)?(?P<name>[\w.-]+)\s*(?:=(?P<version>[0-9][\w.]*)(?:=.*)?|(?P<bounds>[=<>!~].*))"
+)
 _OF_POETRY = re.compile(r"(?P<op>[\^~])\s*(?P<version>[0-9]+(?:\.[0-9]+)*)[\w.+]*")
 _NEEDED = "Requires-Dist:"
 #: What pip-compile writes behind a requirement.
@@ -108,6 +114,8 @@ def listed(path: str) -> dict[str, Known]:
     """
     if os.path.basename(path) in SETUP_FILES:
         return _bounds(asked_by_setup(path), path)
+    if os.path.basename(path) in ENVIRONMENT_FILES:
+        return _bounds(_by_conda(path), path)
     if os.path.basename(path) == METADATA_FILE:
         lines = _lines(path)
         return _bounds((line.removeprefix(_NEEDED) for line in lines if line.startswith(_NEEDED)), path)
@@ -149,6 +157,12 @@ def _lines(path: str) -> list[str]:
         return raw.decode(encoding).splitlines()
     except (OSError, UnicodeDecodeError):
         return []
+
+
+def _by_conda(path: str) -> Iterable[str]:
+    """The requirements of a conda environment, as pip would have them: what is no list of such lines has none."""
+    found = (_OF_CONDA.match(line.partition("#")[0].rstrip(" \"'")) for line in _lines(path))
+    return [f"{m['name']}{m['bounds'] or '==' + m['version'] + '.*'}" for m in found if m is not None]
 
 
 def _bounds(requirements: Iterable[object], path: str) -> dict[str, Known]:
@@ -207,11 +221,12 @@ def dependency_files(directory: str) -> list[str]:
 def dependencies_in(folder: str) -> list[str]:
     """The files of a folder in which a project says what it depends on: what counts more stands first.
 
-    One of setuptools only if it says something of what we know: what stands above may say more.
+    One of setuptools or conda only if it says something of what we know: what stands above may say more.
     """
-    paths = [os.path.join(folder, name) for name in (PROJECT_FILE, REQUIREMENTS_FILE, *SETUP_FILES)]
+    asked = (*SETUP_FILES, *ENVIRONMENT_FILES)
+    paths = [os.path.join(folder, name) for name in (PROJECT_FILE, REQUIREMENTS_FILE, *asked)]
     found = [path for path in paths if os.path.isfile(path)]
-    return [path for path in found if os.path.basename(path) not in SETUP_FILES or listed(path)]
+    return [path for path in found if os.path.basename(path) not in asked or listed(path)]
 
 
 def _of_wheel(directory: str) -> list[str]:

@@ -13,9 +13,10 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross, Event
 from jaxlint.infer.known.promises import made_by_defaults
-from jaxlint.infer.known.values import Container, Instance, UnknownValue, Value, plain
+from jaxlint.infer.known.values import Array, Container, Instance, UnknownValue, Value, plain
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.frameworks.jax_register import TRACERS_HAVE_NO_HASH
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.fields.hashing import Unhashable, unhashable, unhashable_instance, unhashable_kind
@@ -143,7 +144,7 @@ class UnhashableStaticArgument(EventRule, BodyRule):
         if not _is_hashed(event) or (function is not None and event.parameter == function.self_name):
             return
         why = unhashable(event.value, evaluator, event.made)
-        if why is None or _is_only_hoped(event):
+        if why is None or _is_only_hoped(event) or _is_hashed_as_tracer(event, evaluator):
             return
         problem = _problem(event, why, evaluator)
         made = event.made is not None and problem.fix is None
@@ -178,6 +179,14 @@ def _is_hashed(event: Cross) -> bool:
     """Whether an argument is static where the hash is asked for; `jax.checkpoint` closes over what is static."""
     holding = (applied for applied in event.applied if applied.static_argnums or applied.static_argnames)
     return event.static is True and any(applied.transform.kind is not Kind.CHECKPOINT for applied in holding)
+
+
+def _is_hashed_as_tracer(event: Cross, evaluator: Evaluator) -> bool:
+    """Whether a transformation around the compiled function traces an array, where tracers still have a hash."""
+    outer = event.applied[0] if event.applied else None
+    if outer is None or outer.static_argnums or outer.static_argnames or not isinstance(plain(event.value), Array):
+        return False
+    return evaluator.model.target.holds(TRACERS_HAVE_NO_HASH) is False
 
 
 def _as_made(event: Cross, code: CodeRead, evaluator: Evaluator) -> tuple[Unhashable, Proposal | None] | None:

@@ -278,6 +278,27 @@ def test_registration_without_lists_by_target_jax(target: tuple[int, ...] | None
         assert "before jax 0.4.36: it raises TypeError" in one.message
 
 
+TRACED_STATIC = """\
+from functools import partial
+import jax
+import jax.numpy as jnp
+
+@partial(jax.jit, static_argnums=1)
+def scaled(x, by):
+    return x * by
+
+jax.vmap(scaled)(jnp.ones(3), jnp.ones(3))
+scaled(jnp.ones(3), jnp.ones(3))
+"""
+
+
+@pytest.mark.parametrize(("target", "rows"), [(None, [9, 10]), ((0, 4, 36), [9, 10]), ((0, 4, 35), [10])])
+def test_traced_static_arguments_by_target_jax(target: tuple[int, ...] | None, rows: list[int]) -> None:
+    """Before jax 0.4.36 a tracer has a hash; an array never has one."""
+    settings = Settings(select=("JAX515",), target_versions=exactly("jax", target))
+    assert [f.row for f in check_source(TRACED_STATIC, settings=settings)] == rows
+
+
 def test_extra_names_that_stand_for_nothing_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     names = ["mylib.deco.pytree", "mylib.deco.pytre", "mylib.decos.pytree", "other.pytree", "mylb.pytree", "pytree"]
     table = "".join(f'"{name}" = "flax.struct.dataclass"\n' for name in names)

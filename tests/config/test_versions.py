@@ -268,6 +268,17 @@ def test_a_setup_file(folder: Path) -> None:
     assert taken() == {"flax": ("<0.12", asked), "chex": ("0.1.88", asked)}
 
 
+def test_an_environment_of_conda(folder: Path) -> None:
+    Path("environment.yml").write_text(
+        "name: jax==0.1\ndependencies:\n  - python=3.10.11=he550d4f_0\n  - conda-forge::equinox=0.11  # pinned\n"
+        "  - chex>=0.1.80\n  - pip:\n    - jax==0.4.30\n    - 'flax<0.12'\n"
+    )
+    asked = str(folder / "environment.yml")
+    assert taken() == {"jax": ("0.4.30", asked), "flax": ("<0.12", asked), "equinox": (">=0.11,<0.12", asked)}
+    Path("requirements.txt").write_text("jax==0.4.31\n")
+    assert taken()["jax"] == ("0.4.31", str(folder / "requirements.txt"))
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -19,10 +19,10 @@ hide:
 jaxlint takes the versions that your code runs with from the settings
 [`target-version`](configuration.md#target-version), [`target-jax`](configuration.md#target-jax) and
 [`target-versions`](configuration.md#target-versions), else from the environment, else from the dependencies in
-`pyproject.toml`, `requirements.txt`, `setup.cfg` or `setup.py` (a lower bound alone counts for nothing there: pip
-installs the newest); `jaxlint config` shows what was taken, and from where. What rules and messages say depends on the
-facts below. They are declared in `jaxlint/pytrees/frameworks/`. Every fixture is run in the environments of this table
-and must show what it states, and so must a program for each fact.
+`pyproject.toml`, `requirements.txt`, `setup.cfg`, `setup.py` or `environment.yml` (a lower bound alone counts for
+nothing there: pip installs the newest); `jaxlint config` shows what was taken, and from where. What rules and messages
+say depends on the facts below. They are declared in `jaxlint/pytrees/frameworks/`. Every fixture is run in the
+environments of this table and must show what it states, and so must a program for each fact.
 
 {environments}
 

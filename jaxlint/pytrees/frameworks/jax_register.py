@@ -130,6 +130,14 @@ NAMES_PROBLEM = Fact(
     now="TypeError: … as a JAX value. The problematic value is of type …",
     otherwise=("TypeError: … is not a valid JAX type",),
 )
+TRACERS_HAVE_NO_HASH = Fact(
+    "traced-static",
+    of="jax",
+    since=(0, 4, 36),
+    says="a traced value cannot be hashed, and so be no static argument",
+    now="ValueError: Non-hashable static arguments",
+    otherwise=("nothing",),
+)
 
 #: What people write for `jax.tree_util.register_dataclass`: there is no such function.
 MISSING_FUNCTION = "jax.tree.register_dataclass"
@@ -170,6 +178,7 @@ REGISTER_DATACLASS = Framework(
         HAS_REFERENCES,
         SLICES_BY_INTEGERS,
         NAMES_PROBLEM,
+        TRACERS_HAVE_NO_HASH,
     ),
 )
 
