@@ -148,11 +148,10 @@ class Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
             "The versions of jax and of the frameworks that the code runs with. Without an entry the version that the"
             " environment holds counts (see `python`), or the bounds among the dependencies in `pyproject.toml`"
             " (poetry's, too) or in `requirements.txt` and the files that it names by `-r` and `-c`, or in `setup.cfg`"
-            " and `setup.py` (which is not run), or in the `environment.yml` of conda, or else the newest, which is also"
-            " what is installed where there is a"
-            " lower bound alone. What such a file in a folder inside of the project bounds above counts for that"
-            " folder. Rules tell what holds for some of them only. `jaxlint config` shows what was taken, and"
-            " from where.",
+            " and `setup.py` (which is not run), or in the `environment.yml` of conda, or else the newest, which is"
+            " also what is installed where there is a lower bound alone. What such a file in a folder inside of the"
+            " project bounds above counts for that folder. Rules tell what holds for some of them only. `jaxlint"
+            " config` shows what was taken, and from where.",
             must='a table of strings like flax = ">=0.10,<0.12"',
             example='[tool.jaxlint.target-versions]\njax = ">=0.4.35"\nflax = "0.10.2"',
             default={},

@@ -135,7 +135,7 @@ TRACERS_HAVE_NO_HASH = Fact(
     of="jax",
     since=(0, 4, 36),
     says="a traced value cannot be hashed, and so be no static argument",
-    now="ValueError: Non-hashable static arguments",
+    now="ValueError: Non-hashable static arguments are not supported. … to hash an object of type …Tracer",
     otherwise=("nothing",),
 )
 
