@@ -171,7 +171,7 @@ def _field_value(value: cst.BaseExpression | None, change: EditField, tree: Tree
         if change.is_call:
             return _renamed(call, "default", "default_factory", given)
     made = edited(call, given, without)
-    return made if made.args else None
+    return made if made.args or change.says_role else None
 
 
 def _keyword(call: cst.Call, name: str) -> cst.BaseExpression:

@@ -298,7 +298,7 @@ class EditField(msgspec.Struct, frozen=True):
 
     `is_call` says whether its value is the call of a field function now; `function` is how one is written that takes
     its place (or is needed). Keywords are `given`, or go (`without`), as does the key `metadata` of the metadata. With
-    `factory`, the default is made anew for each instance. A call without arguments is left out.
+    `factory`, the default is made anew for each instance. A call without arguments is left out, unless `says_role`.
     """
 
     at: object
@@ -308,6 +308,7 @@ class EditField(msgspec.Struct, frozen=True):
     without: tuple[str, ...] = ()
     metadata: str = ""
     factory: bool = False
+    says_role: bool = False
 
 
 class MoveItem(msgspec.Struct, frozen=True):

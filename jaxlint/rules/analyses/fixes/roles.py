@@ -21,6 +21,7 @@ from jaxlint.syntax.statements import parts
 
 #: Containers with keys, and what keys jax can sort.
 _MAPPINGS = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"})
+_CONTAINERS = _MAPPINGS | {"list", "List", "tuple", "Tuple", "Sequence", "Iterable"}
 _SORTED = frozenset({"str", "int", "float", "bytes", "Any", "Hashable"})
 
 
@@ -187,10 +188,20 @@ def _with_plain_function(
     field: Field, plain: str, model: PytreeModel
 ) -> tuple[Change, tuple[NeededImport, ...]] | None:
     assert field.call is not None
-    if not field.call.keywords:
+    said = FIELD_FUNCTIONS.get(plain)
+    says_role = said is not None and bool(said.fixed) and _is_container(field)
+    if not field.call.keywords and not says_role:
         return EditField(field.at, is_call=True), ()
     written = spelled(plain, field.owner.module, model.resolver) if plain else None
-    return None if written is None else (EditField(field.at, is_call=True, function=written[0]), written[1])
+    if written is None:
+        return None
+    return EditField(field.at, is_call=True, function=written[0], says_role=says_role), written[1]
+
+
+def _is_container(field: Field) -> bool:
+    """Whether a field is annotated with a container, which some frameworks take for static unless that is said."""
+    annotated = [] if field.annotation is None else parts(field.annotation.expr)
+    return any(last_name(part) in _CONTAINERS for part in annotated)
 
 
 @proposing
