@@ -46,7 +46,8 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
-#: Attributes that are meant to be written while tracing: the structure of what is traced is the same at every call.
+#: Attributes that are meant to be written while tracing: the structure of what is traced is the same at every call
+#: (lost-mutation/good_structure, good_trace_counters).
 _ABOUT_TRACING = ("trac", "compil", "jitted", "treedef", "tree_def", "unravel", "unflatten")
 #: Transformations that trace a function less often than it runs.
 _TRACED_RARELY = (Kind.JIT, Kind.LOOP, Kind.BRANCH)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import FIELD_EVENTS, CodeRead, Event
-from jaxlint.infer.known.values import Scalar, plain
-from jaxlint.pytrees.model import Field, PytreeClass
-from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem
+from jaxlint.rules.base import BodyRule, EventRule, Problem
 
 
-class StaticCounter(ClassRule, EventRule, BodyRule):
+class StaticCounter(EventRule, BodyRule):
     """
     ## What it does
 
@@ -76,10 +73,8 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
 
     ## When not to use it
 
-    A field that only has the name and type of a counter (`step: int`) is reported with low confidence. Suppress it with
-    `# jaxlint: ignore[static-counter]` if its value never changes between calls. The confidence is low as well for a
-    class that is not seen to go into a transformation, if it may hold no arrays, or if the code around gives a field of
-    it to a compiled function.
+    The confidence is low for a class that is not seen to go into a transformation, if it may hold no arrays, or if the
+    code around gives a field of it to a compiled function.
 
     Not reported are
 
@@ -108,21 +103,6 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
     since = "0.1.0"
     events = FIELD_EVENTS
 
-    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at the names and types of the class's own static fields."""
-        if not cls.static_fields:
-            return
-        from jaxlint.rules.analyses.fields.static_numbers import COUNTER_NAMES, StaticNumber
-        from jaxlint.rules.analyses.fixes.static_numbers import problems_of
-
-        for field in cls.static_fields:
-            if field.owner != cls.symbol or field.name not in COUNTER_NAMES or not _explicit(field, cls):
-                continue
-            if field.annotation is None or plain(evaluator.annotations.read(field.annotation, cls)) != Scalar("int"):
-                continue
-            number = StaticNumber(field.at, cls, field, "is static and looks like a counter", Confidence.LOW)
-            yield from problems_of(number, cls.module, evaluator)
-
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is put into static fields."""
         from jaxlint.rules.analyses.fields.static_numbers import numbers_put
@@ -142,8 +122,3 @@ class StaticCounter(ClassRule, EventRule, BodyRule):
         for one in numbers_moved(code, evaluator):
             if not one.is_scheduled:
                 yield from problems_of(one, code.place.module, evaluator)
-
-
-def _explicit(field: Field, cls: PytreeClass) -> bool:
-    """Whether the field is static because it was declared so."""
-    return not cls.framework.static_by_value or bool(field.metadata)

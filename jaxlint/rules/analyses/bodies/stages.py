@@ -26,7 +26,7 @@ from jaxlint.syntax.statements import (
 _THROUGH = frozenset({"enumerate", "zip", "reversed", "sorted", "list", "tuple", "tqdm"})
 
 
-#: Words in names of what goes up by any number.
+#: Words in names of what goes up by any number (static-counter/stages, filtered-scalar/stages_equinox).
 _COUNTING = frozenset("step steps epoch epochs iteration iterations count counter".split())
 
 

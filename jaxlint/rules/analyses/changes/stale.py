@@ -46,7 +46,8 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
-#: Methods that run before an instance is used.
+#: Words with which the names of methods begin that run before an instance is used: `compile_production_model` and
+#: `load_data` of ticktack in batch 76 (JAX505), jitted-bound-method/good_part_changes_itself.
 _PREPARING = tuple("init setup build load restore create compile prepare configure make register".split())
 #: Operators, by which instances are put together before they are used (`2.0 * loss`).
 _COMPOSING = frozenset(

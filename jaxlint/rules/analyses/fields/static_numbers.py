@@ -69,18 +69,14 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
-#: Field names that mean a counter when typed int. Sizes and limits (`num_steps`, `max_steps`) and `seed` do not.
-COUNTER_NAMES = frozenset(
-    """step epoch iteration counter timestep time_step global_step train_step training_step step_count step_counter
-    epoch_count iteration_count update_count current_step current_epoch""".split()
-)
 #: Words in names of what goes up now and then, while things are set up or changed on the host: an axis as in
-#: neural-tangents (JAX202 in the ledger), and its kin.
+#: neural-tangents (JAX202 in the ledger), and its kin (static-counter/good_axes, good_stages).
 _RARELY = frozenset(
     """depth level levels layer layers version revision exponent power order degree rank dim dims ndim size sizes width
     height capacity resolution stage phase axis axes""".split()
 )
-#: Names of sizes, limits and seeds: they are raised once, while things are set up.
+#: Names of sizes, limits and seeds, which are raised when something begins anew: my_little_optimizer of batch 80 makes
+#: its sampler again with twice the `n_steps` of its scan.
 _SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
 #: Functions that make arrays of other shapes.
 _LENGTHENING = frozenset("pad concatenate append repeat tile vstack hstack stack resize zeros ones full empty".split())
@@ -119,7 +115,8 @@ def numbers_put(event: Event, evaluator: Evaluator, compiled: Collection[PytreeC
     if isinstance(event, Construct):
         cls, values, loops = event.cls.cls, event.arguments, event.in_loop and event.into_jit
     elif isinstance(event, Replace):
-        cls, values, loops = event.receiver.cls, event.keywords, event.in_loop
+        loops = event.in_loop and (event.rebinds or event.into_jit)
+        cls, values = event.receiver.cls, event.keywords
         if event.stays or (event.in_loop and event.stays_until_returned and not _is_compiled(event)):
             return
     else:
@@ -134,8 +131,6 @@ def numbers_put(event: Event, evaluator: Evaluator, compiled: Collection[PytreeC
             continue
         if not isinstance(event, AssignAttribute) and not is_stored(field.name, cls):
             continue
-        if isinstance(event, Replace) and not (event.rebinds or event.into_jit):
-            loops = loops and field.name in COUNTER_NAMES
         goes_up = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
         goes_up = goes_up and _is_repeated(event, field, value.value, evaluator)
         if not goes_up and not (loops and is_swept(plain(value.value))):
