@@ -35,11 +35,11 @@ def left_in_containers(
 ) -> Iterator[tuple[object, str, str]]:
     """The changes by which a function leaves tracers in a container, of any scope: where, the name of it, and why."""
     yield from leaked(function, applied, code, evaluator)
-    yield from _kept(function, applied, code, evaluator)
+    yield from _stored(function, applied, code, evaluator)
     yield from handed_to_objects(function, applied, code, evaluator)
 
 
-def _kept(
+def _stored(
     function: Function, applied: Sequence[Applied], code: CodeRead, evaluator: Evaluator
 ) -> Iterator[tuple[object, str, str]]:
     """The changes by which a method leaves tracers in a container of `self`, which others read: where, and why."""

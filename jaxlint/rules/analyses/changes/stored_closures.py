@@ -53,9 +53,9 @@ def _closures(code: CodeRead) -> Iterator[Closure]:
         if not isinstance(event, Transformed) or function is None or function.scope != scope or event.applied.bound:
             continue
         stored = keeping(event, method)
-        kept_in = holder if stored is None and holder and _is_returned(event, method) else stored and stored.attr
-        if event.applied.transform.name == _COMPILER and kept_in and not event.applied.is_decorator:
-            yield from _reading_self(function, event.at, kept_in, method, code)
+        attribute = holder if stored is None and holder and _is_returned(event, method) else stored and stored.attr
+        if event.applied.transform.name == _COMPILER and attribute and not event.applied.is_decorator:
+            yield from _reading_self(function, event.at, attribute, method, code)
     for function in code.place.module.outline.functions.values() if names else ():
         if function.scope == scope and function.name in names and function.decorators:
             if any(applied.transform.name == _COMPILER for applied in code.place.applied(function)):

@@ -28,7 +28,7 @@ _ASKING = frozenset({"isinstance", "type", "hash", "dumps", "dump", "safe_dump"}
 _WRITING = re.compile(r"\b(?:json|yaml|toml\w*|msgpack|orjson)\b")
 
 
-def is_kept_as_number(name: str, cls: PytreeClass, module: Module, evaluator: Evaluator) -> bool:
+def stays_python_number(name: str, cls: PytreeClass, module: Module, evaluator: Evaluator) -> bool:
     """Whether what a field holds is a key, is asked for its type, or may be written to a file of text, as it is."""
     written = re.compile(rf"\.\s*{re.escape(name)}\b")
     homes = {one.path: one for one in (cls.module, module, *evaluator.model.importers(cls.module))}

@@ -11,7 +11,7 @@ from jaxlint.infer.evaluating.events import Cross
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.needed_numbers import need_of
-from jaxlint.rules.analyses.fields.python_numbers import is_kept_as_number
+from jaxlint.rules.analyses.fields.python_numbers import stays_python_number
 from jaxlint.syntax.expressions import is_number
 
 
@@ -33,7 +33,7 @@ def converting(field: Field, cls: PytreeClass, module: Module, evaluator: Evalua
     resolver, call = evaluator.model.resolver, field.call
     if field.owner.module is not module or field.annotation is None or (call is None and field.opaque):
         return None
-    if (call is not None and call.positional) or is_kept_as_number(field.name, cls, module, evaluator):
+    if (call is not None and call.positional) or stays_python_number(field.name, cls, module, evaluator):
         return None
     written = [spelled(name, module, resolver) for name in (function, "jax.numpy.asarray", "jax.Array")]
     declared, converter, array = written
@@ -60,7 +60,7 @@ def beginning_as_array(name: str, cls: PytreeClass, module: Module, evaluator: E
     written = spelled("jax.numpy.array", module, evaluator.model.resolver)
     if len(values) != 1 or values[0] is None or not is_number(values[0]) or written is None:
         return None
-    if need_of(name, cls, module, evaluator) is not None or is_kept_as_number(name, cls, module, evaluator):
+    if need_of(name, cls, module, evaluator) is not None or stays_python_number(name, cls, module, evaluator):
         return None
     change = Rewrite(values[0].at, f"{written[0]}({{0}})", (values[0].at,))
     return Proposal(f"Make `{name}` an array", Applicability.UNSAFE, (change,), written[1])

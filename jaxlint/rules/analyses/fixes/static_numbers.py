@@ -11,7 +11,7 @@ from jaxlint.infer.known.values import Scalar, plain
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.needed_numbers import need_of
-from jaxlint.rules.analyses.fields.python_numbers import is_kept_as_number
+from jaxlint.rules.analyses.fields.python_numbers import stays_python_number
 from jaxlint.rules.analyses.fields.static_numbers import StaticNumber, is_meant
 from jaxlint.rules.analyses.fixes.roles import make_leaf, unmarking_help
 from jaxlint.rules.base import Problem
@@ -66,7 +66,7 @@ def leaf_of_number(field: Field, cls: PytreeClass, module: Module, evaluator: Ev
 @proposing
 def leaf_of(field: Field, cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal | None:
     """The fix, unless what comes out of a compiled function, an array then, has to be a number elsewhere."""
-    if is_kept_as_number(field.name, cls, module, evaluator):
+    if stays_python_number(field.name, cls, module, evaluator):
         return None
     return make_leaf(field, cls, module, evaluator.model)
 
