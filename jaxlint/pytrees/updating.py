@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 #: Decorators that compile a function, which returns the same then.
 _COMPILERS = frozenset(name for name, transform in TRANSFORMS.items() if transform.kind is TransformKind.JIT)
 #: What may set attributes whose names are not seen: they are computed, or something else gets the instance.
-_SETS_OTHERWISE = re.compile(r"setattr|__dict__|\bvars\(|\bcopy\b|[(,=]\s*(?:self|cls)\s*[,)]")
+_SETS_OTHERWISE = re.compile(
+    r"setattr|__dict__|\bvars\(|\bcopy\b|[(,=]\s*(?:self|cls)\s*(?:[,)]|$)|\bself\.__\w*[^_\W]\b", re.M
+)
 #: Through how many methods of one's own that call each other a copy is followed.
 _DEEPEST = 3
 

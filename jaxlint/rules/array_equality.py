@@ -337,8 +337,8 @@ def _unequal(
     which both hold the same object, so that tuples find them equal without a look; `single`: those of one element.
     """
     family = evaluator.model.family(instance.cls, exact=instance.exact)
-    if not all(map(_compares_fields, family)):
-        return None
+    if instance.is_other_tree or not all(map(_compares_fields, family)):
+        return None  # shapes, names or axes may stand in the place of the arrays
     alike = unchanged if compares_as_tuples(instance.cls, evaluator) else frozenset()
     field = _array_field(instance.cls, evaluator, alike | single)
     if field is None:

@@ -153,6 +153,8 @@ class Attributes:
                 value = of_jax(value)
             elif receiver.refilled or not cls.is_pytree:  # with a numpy array, perhaps
                 value = of_any_library(value)
+            if receiver.is_other_tree and field.role is Role.LEAF and isinstance(value, Instance):
+                value = replace(value, is_other_tree=True)
             return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
         getter = self.getter(cls, attr)
         if getter is not None:

@@ -127,7 +127,9 @@ class Narrowing:
             if env.get(path) == NONE:
                 env.dead = True
             self._update(path, without_none, env)
-        elif isinstance(left, Call) and op in ("is", "==") and truthy and len(left.positional) == 1:
+        elif isinstance(left, Call) and not (op in ("is", "==") and truthy):
+            self._doubt(left, env)
+        elif isinstance(left, Call) and len(left.positional) == 1:
             target = dotted(left.positional[0])
             if target is not None and dotted(left.func) == "type":
                 cls = self.evaluate(right, env)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 
 import msgspec
@@ -15,6 +16,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.changes.module_state import Code, ModuleState, StateChange
+from jaxlint.rules.analyses.instances.methods import may_have
 from jaxlint.rules.analyses.instances.passed import calls_as_written
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
@@ -44,6 +46,8 @@ from jaxlint.syntax.statements import (
 
 #: Layers that write what lasts to themselves.
 _COUNTING = frozenset({"flax.nnx.BatchNorm", "flax.nnx.SpectralNorm"})
+#: A module is merged, and behind that a state is taken out of one.
+_TAKING = re.compile(r"\bmerge\((?:.|\n)*\b(?:state|split)\(")
 #: How many methods that return what others do are followed.
 _MAX_DEPTH = 4
 
@@ -64,6 +68,8 @@ def states_lost(code: CodeRead, rebuilt: Collection[str], evaluator: Evaluator) 
     state of which it is merged, so that one that is returned carries the change, and one of outside cannot be written.
     """
     bound = bound_once(code.body)
+    if _takes_state_out(code.place.module):
+        return  # another function keeps the state, and this one may do without on purpose
     for index, statement in enumerate(code.body):
         match statement:
             case Assign(
@@ -85,6 +91,11 @@ def states_lost(code: CodeRead, rebuilt: Collection[str], evaluator: Evaluator) 
         cls = _class_of(graph, code, evaluator) if calls else None
         if cls is not None:
             yield from _changed(name, cls, calls, code, code.body[index + 1 :], evaluator)
+
+
+def _takes_state_out(module: Module) -> bool:
+    """Whether a function of a file merges a module, and takes the state out of one behind that."""
+    return any(may_have(_TAKING, function, module) for function in module.outline.functions.values())
 
 
 def _changed(

@@ -16,10 +16,23 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
 from jaxlint.rules.analyses.changes.set_between import called_around
 from jaxlint.rules.analyses.changes.stale import forgets, is_given, reads
+from jaxlint.rules.analyses.fields.needed_numbers import need_of
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods, run_by
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Name, dotted
-from jaxlint.syntax.statements import Assign, Augment, Body, For, Statement, While, all_parts, bound_names, parts, walk
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Name, dotted, last_name
+from jaxlint.syntax.statements import (
+    Assign,
+    Augment,
+    Body,
+    For,
+    Statement,
+    While,
+    all_parts,
+    bound_by,
+    bound_names,
+    parts,
+    walk,
+)
 
 
 class SetOutside(msgspec.Struct, frozen=True):
@@ -42,12 +55,15 @@ def set_outside(event: AssignAttribute, code: CodeRead, evaluator: Evaluator) ->
     }
     if not holders or forgets(cls) or is_constant(event.attr, cls, evaluator, place.module):
         return None
-    running = {m.name: run_by(m, cls).values() for one in cls.mro for m in own_methods(one)}
-    calling = {name: holder for name, ran in running.items() for m in ran for holder in m.self_calls & holders.keys()}
-    by_name = {**calling, **{name: name for name in holders}}
+    by_name = {**_calling(event.attr, holders, cls), **{name: name for name in holders}}
     called = called_around(event.at, path, by_name, code.body)
     if called is None or not _changes_value(event, code.body) or _is_passed(path, event.attr, code.body):
         return None
+    if _is_put_back(event, code.body) or _runs_otherwise(path, by_name[called], code):
+        return None
+    need = need_of(event.attr, cls, place.module, evaluator)
+    if need is not None and need.is_for_structure:
+        return None  # the arguments have other shapes then, and it is compiled again
     return SetOutside(called, holders[by_name[called]], by_name[called])
 
 
@@ -65,6 +81,35 @@ def _compiled_by_constructor(cls: PytreeClass, evaluator: Evaluator) -> Mapping[
                     if sum(a.attr == assignment.attr for _, _, a in assigned) == 1:
                         found[assignment.attr] = compiled[1]
     return found
+
+
+def _calling(attr: str, holders: Mapping[str, Function], cls: PytreeClass) -> dict[str, str]:
+    """The methods that certainly run a compiled one with what it has built in, and what holds that.
+
+    Who reads the attribute as well may pass it on or choose by it; who calls the method itself may not run the other.
+    """
+    found: dict[str, str] = {}
+    compiled = {name for method in holders.values() for name in run_by(method, cls)}
+    for method in (m for one in cls.mro for m in own_methods(one)):
+        ran = [one for name, one in run_by(method, cls).items() if name not in compiled]
+        called = frozenset[str]().union(*(one.self_calls for one in ran))
+        if attr not in reads(ran, cls) and called.isdisjoint(compiled):
+            found.update((method.name, holder) for holder in called & holders.keys())
+    return found
+
+
+def _is_put_back(event: AssignAttribute, body: Body) -> bool:
+    """Whether the attribute is given back what a variable has taken from it."""
+    path = f"{event.receiver_text}.{event.attr}"
+    assigned = [s for s in walk(body, nested=False) if isinstance(s, Assign) and len(s.targets) == 1]
+    saved = {dotted(s.targets[0]) for s in assigned if dotted(s.value) == path}
+    return any(dotted(s.targets[0]) == path and dotted(s.value) in saved for s in assigned)
+
+
+def _runs_otherwise(path: str, holder: str, code: CodeRead) -> bool:
+    """Whether code compiles the method anew, or lets nothing be compiled."""
+    targets = (dotted(target) for s in walk(code.body, nested=False) for target in bound_by(s))
+    return f"{path}.{holder}" in targets or any(last_name(call.func) == "disable_jit" for call in code.calls)
 
 
 def _is_read(attr: str, holder: str, method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:

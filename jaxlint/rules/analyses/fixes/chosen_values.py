@@ -26,13 +26,19 @@ from jaxlint.syntax.expressions import (
     Unary,
     children,
     dotted,
+    last_name,
 )
-from jaxlint.syntax.statements import Body, bound_once
+from jaxlint.syntax.statements import Body, bound_once, parts
 
 #: Wants the structure, the shapes and the types of what its functions return to be the same.
 BY_FUNCTIONS = "jax.lax.cond"
 #: Takes arrays and numbers, and makes them alike.
 BY_VALUES = "jax.numpy.where"
+#: Functions that have no value, or no derivative, for some numbers.
+_PARTIAL_FUNCTIONS = frozenset(
+    "log log2 log10 log1p sqrt rsqrt cbrt power float_power divide true_divide reciprocal norm arccos arcsin arctan2"
+    " arccosh arctanh acos asin atan2 acosh atanh".split()
+)
 
 
 class ChosenValues:
@@ -47,6 +53,20 @@ class ChosenValues:
 
     def chosen_by(self, one: Expr, other: Expr) -> str:
         """The function that may choose between two values; empty if none may."""
+        found = self._chosen_by(one, other)
+        # both values are computed then, and a derivative of what the condition keeps away may be nan
+        return "" if found == BY_VALUES and (self._may_fail(one) or self._may_fail(other)) else found
+
+    def _may_fail(self, expr: Expr) -> bool:
+        """Whether an expression is computed with what has no value, or no derivative, for some numbers."""
+        for part in parts(expr):
+            if isinstance(part, Binary) and part.op in ("/", "//", "%", "**") and not isinstance(part.right, Constant):
+                return True
+            if isinstance(part, Call) and last_name(part.func) in _PARTIAL_FUNCTIONS:
+                return True
+        return False
+
+    def _chosen_by(self, one: Expr, other: Expr) -> str:
         if self._is_number(one) != self._is_number(other):
             return BY_VALUES if self._are_arrays(one, other) else ""
         if not self._alike.may_be(one, other):

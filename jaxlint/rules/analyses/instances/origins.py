@@ -153,6 +153,8 @@ def _followed(made: list[Expr], module: Module, scope: str, code: CodeRead | Non
         if symbol.declaration.decorators:
             if not is_classmethod(symbol.declaration) or not isinstance(call.func, Attribute):
                 return None
+            if len(symbol.declaration.decorators) > 1:
+                return None  # what `jax.jit` returns has buffers of its own
             of = evaluator.model.resolver.follow(evaluator.model.resolver.resolve(call.func.value, module, scope))
             owner = evaluator.model.class_of_symbol(of)
         factory = call if function is None else None

@@ -27,6 +27,7 @@ from jaxlint.syntax.expressions import (
     Name,
     Subscript,
     dotted,
+    is_none,
     is_number,
 )
 from jaxlint.syntax.statements import Assign, For, Statement, While, bound_names, bound_once, looked_up, walk
@@ -122,12 +123,12 @@ class _Source:
         return isinstance(value, Name) and self._holds_arrays(value)
 
     def is_of_host(self, value: Expr) -> bool:
-        """Whether a variable is given what a function of numpy returns, or a number: each leaf gets its own buffer."""
+        """Whether a variable is given None, a number or what numpy returns: each leaf gets its own buffer, or none."""
         match self._given(value):
             case (Call(func=func), source):
                 return source._name(func).startswith("numpy.")
             case (given, _):
-                return is_number(given)
+                return is_number(given) or is_none(given)
         return False
 
     def leaves(self, call: Call, cls: PytreeClass, within: str = "") -> Iterator[_Leaf]:

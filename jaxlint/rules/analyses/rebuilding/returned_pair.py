@@ -157,8 +157,9 @@ def _is_taken_alone(bare: Expr, own: str, second: Routine | None, cls: PytreeCla
     if evaluator.calls.stored_parameters(cls).get(parameters[0].name) != bare.attr or not isinstance(last, Return):
         return False
     match last.value:
-        case Call(args=(Argument(value=Name(id=given), star="*"),)):
-            return given == second.parameters[-1] and len(cls.assigned.get(bare.attr, ())) == 1
+        case Call(func=Name(id=maker), args=(Argument(value=Name(id=given), star="*"),)):
+            is_own = maker in (cls.name, *second.parameters[:-2])
+            return is_own and given == second.parameters[-1] and len(cls.assigned.get(bare.attr, ())) == 1
     return False
 
 
