@@ -49,14 +49,7 @@ from jaxlint.pytrees.framework import Unflatten
 from jaxlint.pytrees.model import Placed
 from jaxlint.pytrees.registrations import REGISTERING
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.symbols.outline import (
-    CHOOSES,
-    MUTATING,
-    Assignment,
-    Class,
-    Function,
-    Unit,
-)
+from jaxlint.symbols.outline import CHOOSES, MUTATING, Assignment, Class, Function, Unit
 from jaxlint.syntax.expressions import Call
 
 #: Updates that are noticed where their result is thrown away.
