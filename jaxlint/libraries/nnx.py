@@ -30,3 +30,5 @@ SPLITTING = "flax.nnx.split"
 MERGING = "flax.nnx.merge"
 #: Variables that are of use from call to call: others hold what one call has computed, or are trained.
 LASTING = frozenset({"flax.nnx.BatchStat", "flax.nnx.Variable"})
+#: Layers that write what lasts to themselves.
+COUNTING = frozenset({"flax.nnx.BatchNorm", "flax.nnx.SpectralNorm"})

@@ -41,7 +41,7 @@ def test_what_leads_to_a_change_depends_on_it(workspace: Workspace, folder: Path
     assert workspace.dependents(states) == []
     workspace.set_text(alone, "import jax\n\nprint(jax)\n")
     workspace.findings(alone)
-    assert workspace.dependents(alone) == [states]  # in which there is a guess, for which all files count
+    assert workspace.dependents(alone) == []
     workspace.findings(states)
     workspace.set_text(states, FILES["app/states.py"].replace("self.step + 1", "self.step + 2"))
     workspace.findings(states)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Instance, plain
-from jaxlint.libraries.nnx import LASTING, MERGING, SPLITTING
+from jaxlint.libraries.nnx import COUNTING, LASTING, MERGING, SPLITTING
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
@@ -44,8 +44,6 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
-#: Layers that write what lasts to themselves.
-_COUNTING = frozenset({"flax.nnx.BatchNorm", "flax.nnx.SpectralNorm"})
 #: A module is merged, and behind that a state is taken out of one.
 _TAKING = re.compile(r"\bmerge\((?:.|\n)*\b(?:state|split)\(")
 #: How many methods that return what others do are followed.
@@ -254,7 +252,7 @@ def _lasts(change: StateChange, cls: PytreeClass, evaluator: Evaluator) -> bool:
 def _makes_lasting(placed: Placed, evaluator: Evaluator) -> bool:
     resolver = evaluator.model.resolver
     name = resolver.library_name(placed.expr, placed.module, placed.scope)
-    if name in LASTING or name in _COUNTING:
+    if name in LASTING or name in COUNTING:
         return True
     symbol = resolver.follow(resolver.resolve(placed.expr, placed.module, placed.scope))
     if name or not isinstance(symbol, ClassSymbol):
