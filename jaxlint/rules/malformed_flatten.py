@@ -23,6 +23,7 @@ from jaxlint.rules.analyses.rebuilding.exchanged import (
     first_exchanged,
     is_in_order,
     is_made_of_children_first,
+    is_misnamed,
     is_only_shown,
     made_without_arguments,
     takes_children_first,
@@ -258,7 +259,7 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
             f"unpack `{own[1]}`",
             Proposal("Unpack the children", Applicability.UNSAFE, (Rewrite(unpacked.at, own[1]),)),
         )
-    if takes_children_first(own) or unpacked is not None:
+    if unpacked is not None or (takes_children_first(own) and not is_misnamed(cls, method, evaluator)):
         return _problem(
             cls,
             method,

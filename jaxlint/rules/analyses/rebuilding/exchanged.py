@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.analyses.rebuilding.flattening import Flattened, Rebuilt, Routine, flattened, rebuilt
@@ -50,6 +51,18 @@ def takes_children_first(names: Sequence[str]) -> bool:
 def takes_children_last(names: Sequence[str]) -> bool:
     """Whether two parameters are named after what jax passes."""
     return takes_children_first(names[::-1])
+
+
+def is_misnamed(cls: PytreeClass, method: Function, evaluator: Evaluator) -> bool:
+    """Whether `tree_unflatten`, named as if jax passed the children first, uses all the same what it passes."""
+    found = cls.method("tree_flatten")
+    first = None if found is None else Routine.of(FunctionSymbol(found[0].module, found[1]), evaluator)
+    second = Routine.of(FunctionSymbol(cls.module, method), evaluator)
+    given = None if first is None else flattened(first, cls)
+    back = None if given is None or second is None else rebuilt(second, {second.parameters[0], cls.name}, given)
+    if given is None or back is None or not _uses_all(back, given):
+        return False
+    return _attributes_of(cls, back, evaluator) == dict(enumerate(given.children))
 
 
 def is_made_of_children_first(
