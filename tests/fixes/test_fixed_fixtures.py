@@ -1,7 +1,7 @@
 """Every fixture with a finding that can be fixed: the fixed program lints clean, stays as it is, and runs clean.
 
 What is only shown to people is applied here, too. One program of each case, of another framework from case to case;
-with `--thorough`, all of them.
+with `--thorough`, all of them. Half of them belong to the comparisons.
 """
 
 from __future__ import annotations
@@ -85,7 +85,14 @@ def all_fixes() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module", params=sorted(PROGRAMS))
+def halves() -> Iterator[Any]:
+    """Each rule, with the half of its programs that is fixed; `.ci/run` fixes the others, too."""
+    for rule in sorted(PROGRAMS):
+        yield pytest.param((rule, 0), id=rule)
+        yield pytest.param((rule, 1), id=f"{rule}/others", marks=pytest.mark.comparisons)
+
+
+@pytest.fixture(scope="module", params=list(halves()))
 def programs(
     request: pytest.FixtureRequest,
     is_thorough: bool,
@@ -95,11 +102,12 @@ def programs(
 ) -> tuple[Path, list[Fixed]]:
     """A folder with the fixed programs of one rule, those in which something can be fixed."""
     root = tmp_path_factory.mktemp("fixed").resolve()
-    some = PROGRAMS[request.param] if is_thorough else cases.rotated(PROGRAMS[request.param])
+    rule, half = request.param
+    some = PROGRAMS[rule] if is_thorough else cases.rotated(PROGRAMS[rule])
     found = linted(some, stored)
     is_fixable = {id_ for id_, findings in found.items() if any(finding.fix is not None for finding in findings)}
     tried = [one for one in some if one.id in is_fixable and (is_thorough or one.environment == MAIN)]
-    return root, fixed_programs(tried, root)
+    return root, fixed_programs(tried[half::2], root)
 
 
 def text_of(root: Path, program: Program) -> str:
