@@ -32,7 +32,7 @@ from jaxlint.rules.analyses.instances.methods import own_methods, run_by, run_wi
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Constant, Span, is_special
+from jaxlint.syntax.expressions import Call, Constant, Expr, Span, Subscript, is_special, last_name
 from jaxlint.syntax.expressions import dotted as written
 from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import all_parts
@@ -254,7 +254,10 @@ def _stale_closures(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
             if stale is not None and not sets_option(*stale):
                 problem = _problem(closure.at, function.name, cls, *stale)
                 fix = passing_attribute(stale[0], function, cls, code.place.module, evaluator, holder)
-                yield _graded(replace(problem, fix=fix), function, cls, holder, stale, evaluator)
+                graded = _graded(replace(problem, fix=fix), function, cls, holder, stale, evaluator)
+                if not _keeps(code, holder) and not _is_seen_to_change(function, cls, stale, evaluator):
+                    graded = replace(graded, confidence=Confidence.LOW)
+                yield graded
                 break
 
 
@@ -274,6 +277,28 @@ def _stale_attribute(
         if not is_given(attr, holder, cls, evaluator):
             return attr, changing
     return None
+
+
+def _keeps(code: CodeRead, holder: str) -> bool:
+    """Whether a method keeps something in an attribute itself, and does not build it for another method."""
+    return code.function is not None and any(a.attr == holder for a in code.function.self_assignments)
+
+
+def _is_seen_to_change(function: Function, cls: PytreeClass, stale: tuple[str, Function], evaluator: Evaluator) -> bool:
+    """Whether an attribute is given something that can be seen, and a function computes with it.
+
+    `[self.options, self.rates] = self._saved.pop()` may put back what was there.
+    """
+    attr, changing = stale
+    given = [a.value for a in changing.self_assignments if a.attr == attr and a.value is not None]
+    is_given = any(not _is_taken_back(value) for value in given)
+    return is_given and is_computed_with(attr, run_by(function, cls), cls, evaluator)
+
+
+def _is_taken_back(value: Expr) -> bool:
+    """Whether a value, or what it is an item of, is taken out of a container."""
+    held = value.value if isinstance(value, Subscript) else value
+    return isinstance(held, Call) and last_name(held.func) == "pop"
 
 
 def _graded(
