@@ -125,7 +125,7 @@ def test_fixed_programs_are_clean(programs: tuple[Path, list[Fixed]]) -> None:
     refused = [problem for one in fixed for problem in one.problems]
     print("\n".join(refused))
     assert all("there would be JAX" in problem for problem in refused)  # what only comes to light behind a fix
-    assert len(refused) <= max(2, 0.1 * sum(one.fixed.total() for one in fixed))
+    assert len(refused) <= 0.2 * sum(one.fixed.total() for one in fixed)  # in half of the programs
     assert not wrong, "\n".join(wrong)
 
 
