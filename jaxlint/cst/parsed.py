@@ -42,7 +42,7 @@ class ParsedRows:
 
     def text_of(self, rows: Rows) -> str:
         """The text of some rows."""
-        return self.source.text[self.source.offset(rows[0], 0) : self.source.offset(rows[1] + 1, 0)]
+        return self.source.rows(*rows)
 
     def tree(self, rows: Rows) -> Tree | None:
         """The tree of some rows; None if libcst cannot read them."""

@@ -44,15 +44,14 @@ class Tree:
     @classmethod
     def parse(cls, source: Source, rows: Rows) -> Tree | None:
         """The tree of the rows, if libcst can read them and write them back as they are."""
-        first, last = rows
-        text = source.text[source.offset(first, 0) : source.offset(last + 1, 0)]
+        text = source.rows(*rows)
         newline = next((end for end in ("\r\n", "\n", "\r") if end in text), "\n")
         roof = _ROOF + newline if text[:1] in (" ", "\t", "\f") else ""
         if _nests_deeply(roof + text):
             return None
         try:
             module = cst.parse_module(roof + text)
-            positions = Positions(module, first - bool(roof))
+            positions = Positions(module, rows[0] - bool(roof))
         except (cst.ParserSyntaxError, RecursionError, ValueError):
             return None
         return cls(source, rows, module, roof, positions) if positions.code == roof + text else None

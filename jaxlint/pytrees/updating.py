@@ -81,9 +81,7 @@ def _assigned_by_methods(cls: PytreeClass) -> frozenset[str] | None:
         for qualnames in one.symbol.declaration.methods.values():
             function = one.module.outline.functions[qualnames[-1]]
             first, last = function.body_rows
-            source = one.module.source
-            text = source.text[source.offset(first, 0) : source.offset(last + 1, 0)] if last else ""
-            if not text or _SETS_OTHERWISE.search(text):
+            if not last or _SETS_OTHERWISE.search(one.module.source.rows(first, last)):
                 return None
             found |= {assigned.attr for assigned in function.self_assignments}
     return frozenset(found)

@@ -17,7 +17,7 @@ from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.analyses.changes.copied_state import changed_in_copy
 from jaxlint.rules.analyses.changes.stale import reads
-from jaxlint.rules.analyses.instances.methods import own_methods, run_by
+from jaxlint.rules.analyses.instances.methods import is_written, own_methods, run_by
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Expr, Name
@@ -161,7 +161,7 @@ def _as_property(function: Function, decorator: Expr, module: Module, evaluator:
     """The unsafe fix, unless the cached value is deleted or set somewhere, which a property refuses."""
     name = re.escape(function.name)
     touched = re.compile(rf"""\bdel\b.*\.{name}\b|\.{name}\s*=(?!=)|(["']){name}\1""")
-    if any(touched.search(one.source.text) for one in (module, *evaluator.model.importers(module))):
+    if is_written(touched, module, evaluator):
         return None
     return Proposal("Make it a property", Applicability.UNSAFE, (Rewrite(decorator.at, "property"),))
 

@@ -254,10 +254,8 @@ def _stale_closures(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
             if stale is not None and not sets_option(*stale):
                 problem = _problem(closure.at, function.name, cls, *stale)
                 fix = passing_attribute(stale[0], function, cls, code.place.module, evaluator, holder)
-                graded = _graded(replace(problem, fix=fix), function, cls, holder, stale, evaluator)
-                if not _keeps(code, holder) and not _is_seen_to_change(function, cls, stale, evaluator):
-                    graded = replace(graded, confidence=Confidence.LOW)
-                yield graded
+                is_built = not _keeps(code, holder)
+                yield _graded(replace(problem, fix=fix), function, cls, holder, stale, evaluator, is_built=is_built)
                 break
 
 
@@ -284,15 +282,13 @@ def _keeps(code: CodeRead, holder: str) -> bool:
     return code.function is not None and any(a.attr == holder for a in code.function.self_assignments)
 
 
-def _is_seen_to_change(function: Function, cls: PytreeClass, stale: tuple[str, Function], evaluator: Evaluator) -> bool:
-    """Whether an attribute is given something that can be seen, and a function computes with it.
+def _is_given_anew(attr: str, changing: Function) -> bool:
+    """Whether a method is seen to give an attribute something new.
 
     `[self.options, self.rates] = self._saved.pop()` may put back what was there.
     """
-    attr, changing = stale
     given = [a.value for a in changing.self_assignments if a.attr == attr and a.value is not None]
-    is_given = any(not _is_taken_back(value) for value in given)
-    return is_given and is_computed_with(attr, run_by(function, cls), cls, evaluator)
+    return any(not _is_taken_back(value) for value in given)
 
 
 def _is_taken_back(value: Expr) -> bool:
@@ -308,12 +304,18 @@ def _graded(
     holder: str,
     stale: tuple[str, Function],
     evaluator: Evaluator,
+    *,
+    is_built: bool = False,
 ) -> Problem:
-    """A problem of an attribute that changes, of low confidence if only others change it and it may not matter."""
+    """A problem of an attribute that changes, of low confidence if only others change it and it may not matter.
+
+    Of what one method builds for another (`is_built`) it has to be seen that it does.
+    """
     attr, changing = stale
-    if is_changed_in_use(changing, holder, cls) or is_computed_with(attr, run_by(compiled, cls), cls, evaluator):
-        return problem
-    return replace(problem, confidence=Confidence.LOW)
+    matters = not is_built and is_changed_in_use(changing, holder, cls)
+    matters = matters or is_computed_with(attr, run_by(compiled, cls), cls, evaluator)
+    is_seen = matters and (not is_built or _is_given_anew(attr, changing))
+    return problem if is_seen else replace(problem, confidence=Confidence.LOW)
 
 
 def _compiles_again(changing: Function, holder: str, cls: PytreeClass) -> bool:

@@ -156,7 +156,7 @@ class LostMutation(BodyRule):
         giving = giving_containers(module.source)
         if giving is None:
             return False
-        return giving.search("\n".join(module.source.lines[unit.first - 1 : unit.last])) is not None
+        return giving.search(module.source.rows(unit.first, unit.last)) is not None
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a transformed function changes."""

@@ -158,7 +158,9 @@ class StaticMismatch(BodyRule):
         Or it maps along the axes that a constant has.
         """
         called, module = candidate.unit.calls, candidate.module
-        if not _MAPPING.isdisjoint(called) and _AXES_OF_CONSTANT.search(_text(candidate.unit, module)):
+        if not _MAPPING.isdisjoint(called) and _AXES_OF_CONSTANT.search(
+            module.source.rows(candidate.unit.first, candidate.unit.last)
+        ):
             return True
         return _calls_mapping(called, module, candidate.given.model.resolver) or _calls_in_turn(candidate.unit, module)
 
@@ -295,15 +297,11 @@ def _class_made(made: Expr, module: Module, scope: str, evaluator: Evaluator) ->
     return cls if cls is not None and cls.is_pytree and cls.method("__new__") is None else None
 
 
-def _text(unit: Unit, module: Module) -> str:
-    return "\n".join(module.source.lines[unit.first - 1 : unit.last])
-
-
 def _calls_in_turn(unit: Unit, module: Module) -> bool:
     """Whether a text maps trees together, and calls the variable of a loop, which stands for several functions."""
     if _LAST_NAMES.isdisjoint(unit.calls):
         return False
-    text = _text(unit, module)
+    text = module.source.rows(unit.first, unit.last)
     local = unit.calls - module.outline.module_scope.bindings.keys()
     return any(re.search(rf"\bfor\s[^\n]*\b{re.escape(name)}\b[^\n]*\sin\s", text) for name in local)
 

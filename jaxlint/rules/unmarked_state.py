@@ -17,7 +17,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks import NNX
 from jaxlint.pytrees.frameworks.nnx import REFUSES_CONTAINERS
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods, run_by
+from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, is_written, own_methods, run_by
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function, SelfAssignment
 from jaxlint.syntax.expressions import (
@@ -265,7 +265,7 @@ def _of_attribute(
 def _may_be_marked(attr: str, inside: Inside, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether something else may mark an attribute in the end, or the method takes out what it puts in."""
     assigned = re.compile(rf"(?<!\bself)\.{attr}\s*=[^=]")
-    if any(assigned.search(home.source.text) for home in (cls.module, *evaluator.model.importers(cls.module))):
+    if is_written(assigned, cls.module, evaluator):
         return True
     taken = (last_name(part.func) for part in all_parts(inside.body) if isinstance(part, Call))
     return not _TAKING.isdisjoint(taken)

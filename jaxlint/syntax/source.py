@@ -161,6 +161,10 @@ class Source:
         offsets = self.line_offsets
         return offsets[row - 1] + column if row <= len(offsets) else len(self.text)
 
+    def rows(self, first: int, last: int) -> str:
+        """The text of some rows, counted from 1, the last one with its end."""
+        return self.text[self.offset(first, 0) : self.offset(last + 1, 0)]
+
     def segment(self, row: int, column: int, end_row: int, end_column: int) -> str:
         """The text of a range as `ast` gives it: rows from 1, columns from 0 in UTF-8 bytes."""
         start = self.offset(row, self.codepoint_column(row, column))

@@ -138,7 +138,7 @@ class GivenClasses:
                     makers.append(rf"[\w.]+\.{function.name}")
         if not makers:
             return False
-        rows, called = "\n".join(module.source.lines[piece.first - 1 : piece.last]), "|".join(makers)
+        rows, called = module.source.rows(piece.first, piece.last), "|".join(makers)
         bound = re.findall(rf"^\s*(\w[\w, ]*?)\s*=\s*(?:{called})\(", rows, re.MULTILINE)
         held = "|".join(sorted({name for names in bound for name in names.replace(",", " ").split()}))
         given = rf"(?:{called})\(" + (rf"|(?:{held})\s*[,)\]]" if held else "")

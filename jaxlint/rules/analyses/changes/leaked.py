@@ -70,7 +70,7 @@ _COMPUTES_IN = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.scipy.")
 #: What makes an empty container, besides displays.
 _CONTAINERS = frozenset({"dict", "list", "defaultdict", "OrderedDict", "deque"})
 #: Methods that empty a container, or take something out of it: what is in there is meant for the time of tracing.
-EMPTYING = frozenset({"clear", "pop", "popitem", "popleft", "remove"})
+_EMPTYING = frozenset({"clear", "pop", "popitem", "popleft", "remove"})
 #: What looks at a container and not at what it holds.
 _COUNTING = frozenset({"len", "print", "bool", "id", "type"})
 #: What makes a dict, besides displays.
@@ -198,7 +198,7 @@ def stored(statement: Statement) -> Iterator[Expr]:
     match statement:
         case Assign(targets=(Subscript(),), value=value) | Augment(target=Subscript(), value=value):
             yield value
-        case Do(value=Call(func=Attribute(attr=attr)) as call) if attr not in EMPTYING:
+        case Do(value=Call(func=Attribute(attr=attr)) as call) if attr not in _EMPTYING:
             yield from call.positional[-1:]
 
 
@@ -273,10 +273,12 @@ def is_tested(name: str, body: Body) -> bool:
 
 def _is_asked_or_emptied(name: str, body: Body) -> bool:
     """Whether a function asks what is in a container before it puts something there, or takes things out again."""
-    return is_tested(name, body) or any(
-        isinstance(p, Attribute) and p.attr in EMPTYING and isinstance(p.value, Name) and p.value.id == name
-        for p in all_parts(body)
-    )
+    return is_tested(name, body) or empties(name, body)
+
+
+def empties(path: str, body: Body) -> bool:
+    """Whether a body, with the functions inside of it, takes something out of the container at a path."""
+    return any(isinstance(p, Attribute) and p.attr in _EMPTYING and dotted(p.value) == path for p in all_parts(body))
 
 
 def _reads_before(name: str, at: object, code: CodeRead, evaluator: Evaluator) -> bool:
@@ -357,7 +359,7 @@ def _run_by(body: Body, module: Module, evaluator: Evaluator) -> frozenset[str]:
 def _is_emptied(name: str, body: Body) -> bool:
     """Whether a body empties a container, or takes something out of it."""
     return any(
-        isinstance(part, Attribute) and part.attr in EMPTYING and last_name(part.value) == name
+        isinstance(part, Attribute) and part.attr in _EMPTYING and last_name(part.value) == name
         for part in all_parts(body, nested=False)
     )
 

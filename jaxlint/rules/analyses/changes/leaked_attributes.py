@@ -12,9 +12,9 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.leaked import (
-    EMPTYING,
     TRACING,
     Traced,
+    empties,
     harmless,
     is_container,
     leaked,
@@ -26,7 +26,7 @@ from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Name, Subscript, dotted
+from jaxlint.syntax.expressions import Call, Name, Subscript, dotted
 from jaxlint.syntax.statements import Assign, Body, If, all_parts, assigned_names, parts, walk
 
 
@@ -120,7 +120,7 @@ def _is_read_later(attr: str, code: CodeRead, owner: PytreeClass, evaluator: Eva
 def _is_asked_or_emptied(path: str, body: Body) -> bool:
     """Whether a body takes something out of what is at a path, or decides by what it holds before it changes it."""
     changed = [at for s in walk(body) for at, slot in changed_by(s) if f"{slot.root}.{'.'.join(slot.path[:1])}" == path]
-    if any(isinstance(p, Attribute) and p.attr in EMPTYING and dotted(p.value) == path for p in all_parts(body)):
+    if empties(path, body):
         return True
     tests = [test for s in walk(body) if isinstance(s, If) for test, _ in s.branches] if changed else []
     return any(dotted(part) == path for test in tests for part in parts(test))

@@ -12,9 +12,9 @@ from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.leaked import (
-    EMPTYING,
     TRACING,
     Traced,
+    empties,
     filled,
     harmless,
     is_container,
@@ -82,13 +82,9 @@ def _keeps(name: str, call: Call, cls: PytreeClass, traced: Traced, evaluator: E
     others = [(owner, one) for owner, one in every if one is not method]
     bodies = [evaluator.calls.body_of(FunctionSymbol(owner.module, one)) or () for owner, one in others]
     return any(
-        not any(_empties(path, one) for one in bodies) and any(_reads_on_host(path, one) for one in bodies)
+        not any(empties(path, one) for one in bodies) and any(_reads_on_host(path, one) for one in bodies)
         for path in paths
     )
-
-
-def _empties(path: str, body: Body) -> bool:
-    return any(isinstance(p, Attribute) and p.attr in EMPTYING and dotted(p.value) == path for p in all_parts(body))
 
 
 def _reads_on_host(path: str, body: Body) -> bool:

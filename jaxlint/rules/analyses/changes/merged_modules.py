@@ -66,8 +66,6 @@ def states_lost(code: CodeRead, rebuilt: Collection[str], evaluator: Evaluator) 
     state of which it is merged, so that one that is returned carries the change, and one of outside cannot be written.
     """
     bound = bound_once(code.body)
-    if _takes_state_out(code.place.module):
-        return  # another function keeps the state, and this one may do without on purpose
     for index, statement in enumerate(code.body):
         match statement:
             case Assign(
@@ -87,7 +85,8 @@ def states_lost(code: CodeRead, rebuilt: Collection[str], evaluator: Evaluator) 
             continue
         calls = _only_called(name, code.body)
         cls = _class_of(graph, code, evaluator) if calls else None
-        if cls is not None:
+        # where another function keeps the state, this one may do without on purpose
+        if cls is not None and not _takes_state_out(code.place.module):
             yield from _changed(name, cls, calls, code, code.body[index + 1 :], evaluator)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.infer.evaluating.events import CodeRead, Transformed
-from jaxlint.rules.analyses.instances.methods import own_methods
+from jaxlint.rules.analyses.instances.methods import own_methods, text_of
 from jaxlint.symbols.outline import Function, SelfAssignment
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Name
@@ -102,8 +102,7 @@ def _reading_self(function: Function, at: object, holder: str, method: Function,
         function = msgspec.structs.replace(function, self_reads=frozenset(read))
     if function.self_reads and all(parameter.name != self_name for parameter in function.parameters):
         yield Closure(function, at, holder)
-    lines, (first, last) = code.place.module.source.lines, function.body_rows
-    named = set(_NAME.findall("\n".join(lines[first - 1 : last]))) if first else set[str]()
+    named = set(_NAME.findall(text_of(function, code.place.module)))
     for other in code.place.module.outline.functions.values():
         is_beside = other.scope == function.scope and other.name in named and other.qualname != function.qualname
         if (is_beside or other.scope == function.inner_scope) and other.self_reads and not other.decorators:

@@ -10,6 +10,7 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass, Registration
+from jaxlint.rules.analyses.instances.methods import is_written
 
 #: A row that assigns an attribute of one of some names, perhaps as one of several, or that may assign any.
 _ASSIGNED = r"\.(?:NAMES)\b(?:[ \t]*,[^\n()=]*)?[ \t]*(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)|\bsetattr\("
@@ -23,7 +24,7 @@ def freezing(cls: PytreeClass, module: Module, evaluator: Evaluator) -> Proposal
         return None
     names = "|".join(re.escape(field.name) for field in cls.fields)
     assigned = re.compile(_ASSIGNED.replace("NAMES", names))
-    if names and any(assigned.search(one.source.text) for one in (module, *evaluator.model.importers(module))):
+    if names and is_written(assigned, module, evaluator):
         return None
     change = give_decorator(takes[0], (("frozen", "True"),))
     return Proposal(f"Make `{cls.name}` frozen", Applicability.UNSAFE, (change,))

@@ -11,6 +11,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Instance, plain
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.fixes.roles import field_function
+from jaxlint.rules.analyses.instances.methods import is_written
 from jaxlint.syntax.expressions import Name
 from jaxlint.syntax.statements import parts
 
@@ -39,7 +40,7 @@ def is_read_of_class(name: str, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether an attribute seems to be read of the class itself, which has none where each instance makes its own."""
     names = "|".join({re.escape(one.name) for one in evaluator.model.family(cls)})
     read = re.compile(rf"(?:\b(?:{names}|cls|__class__)|\btype\(\w+\))\s*\.\s*{re.escape(name)}\b")
-    return any(read.search(one.source.text) for one in (cls.module, *evaluator.model.importers(cls.module)))
+    return is_written(read, cls.module, evaluator)
 
 
 def _keeps_meaning(default: Placed) -> bool:

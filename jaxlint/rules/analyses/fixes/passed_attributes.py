@@ -110,7 +110,7 @@ def _called(compiled: Function, holder: str, module: Module) -> list[str] | None
     around = module.outline.function_of(compiled.scope)
     if not compiled.statements or around is None:
         return names
-    rows = "\n".join(module.source.lines[around.at.row - 1 : around.body_rows[1]])
+    rows = module.source.rows(around.at.row, around.body_rows[1])
     spoken = re.findall(rf"(?<![\w.]){re.escape(compiled.name)}\b", rows)
     return names if len(spoken) <= _DECLARED_AND_GIVEN else None
 

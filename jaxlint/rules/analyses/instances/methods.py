@@ -32,13 +32,17 @@ def names_called(function: Function, module: Module) -> frozenset[str]:
 def text_of(function: Function, module: Module) -> str:
     """The rows of a function of a module, as they are written; nothing if these are not known."""
     first, last = function.body_rows
-    source = module.source
-    return source.text[source.offset(first, 0) : source.offset(last + 1, 0)] if last else ""
+    return module.source.rows(first, last) if last else ""
 
 
 def may_have(written: re.Pattern[str], function: Function, module: Module) -> bool:
     """Whether a pattern is found in the rows of a function, or these are not known."""
     return not function.body_rows[1] or written.search(text_of(function, module)) is not None
+
+
+def is_written(written: re.Pattern[str], module: Module, evaluator: Evaluator) -> bool:
+    """Whether a pattern is found in a module, or in one that imports it."""
+    return any(written.search(one.source.text) for one in (module, *evaluator.model.importers(module)))
 
 
 def own_methods(cls: PytreeClass) -> list[Function]:

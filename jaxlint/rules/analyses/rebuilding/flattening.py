@@ -94,7 +94,8 @@ class Routine(msgspec.Struct, frozen=True):
         declaration = symbol.declaration
         if not body or any(p.kind != "positional" for p in declaration.parameters):
             return None
-        return cls(declaration.name, declaration.at, tuple(p.name for p in declaration.parameters), body)
+        parameters = tuple(p.name for p in declaration.parameters)
+        return cls(declaration.name, declaration.at, parameters, body, declaration.name == "tree_flatten_with_keys")
 
     @classmethod
     def of_lambda(cls, function: Lambda) -> Routine:

@@ -73,8 +73,7 @@ def flaw_of_pair(first: Routine, second: Routine | None, cls: PytreeClass, evalu
         fix = Proposal("Return the children first", Applicability.SAFE, swapped)
         return Flaw(given, what, advice, "return `(self.x,), aux_data`", fix)
     bare = looked_up(given, bound)
-    with_keys = first.with_keys or first.name == "tree_flatten_with_keys"
-    if with_keys and isinstance(bare, Display) and _stand_apart(bare, bound):
+    if first.with_keys and isinstance(bare, Display) and _stand_apart(bare, bound):
         what = (
             "returns all keys and then all children where jax wants pairs: flattening with paths fails, or mixes them"
         )
