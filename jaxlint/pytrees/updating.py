@@ -99,15 +99,15 @@ def taken_by_method(cls: PytreeClass, name: str) -> frozenset[str]:
     return frozenset(p.name for p in cls.module.outline.functions[qualnames[-1]].parameters)
 
 
-def update_text(cls: PytreeClass, name: str | None, field: str, named_by: str = "") -> str:
+def update_text(cls: PytreeClass, name: str | None, field: str, named_by: str = "", *, is_empty: bool = False) -> str:
     """The expression that copies `name`, an instance of `cls`, with another `field`, as it is written.
 
-    Without a field, it is the one that the expression `named_by` names.
+    Without a field, it is the one that the expression `named_by` names. It may be None, or certainly `is_empty`.
     """
     function = update_function(cls, field)
     short = usual_name(function)
     given = name or ("" if function.startswith(".") else "...")
-    template = update_template(short, field, is_empty=may_be_empty(cls, field)).replace("{attr}", named_by)
+    template = update_template(short, field, is_empty=is_empty or may_be_empty(cls, field)).replace("{attr}", named_by)
     return template.replace("{base}", given).replace("{value}", "...")
 
 
@@ -129,9 +129,12 @@ def may_be_empty(cls: PytreeClass, attr: str) -> bool:
     if field is None:
         return False
     annotated = parts(field.annotation.expr) if field.annotation is not None else []
+    init = cls.custom_init()
+    unset = {one.name for one in init.parameters if is_none(one.default)} if init is not None else set()
     begun = [field.default, *cls.assigned.get(attr, [])]
     return any(is_none(part) or last_name(part) == "Optional" for part in annotated) or any(
-        one is not None and is_none(one.expr) for one in begun
+        one is not None and (is_none(one.expr) or (isinstance(one.expr, Name) and one.expr.id in unset))
+        for one in begun
     )
 
 

@@ -14,6 +14,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import is_left_to_class, update_text
 from jaxlint.rules.analyses.bodies.lookups import is_belied
 from jaxlint.rules.analyses.fixes.copies import made_anew_help
+from jaxlint.rules.analyses.fixes.none_given import may_be_none
 from jaxlint.rules.analyses.fixes.rebinding import rebinding, rebinding_help
 from jaxlint.rules.analyses.instances.methods import is_left_over
 from jaxlint.rules.analyses.rebuilding.frozen import (
@@ -201,9 +202,9 @@ def _way_out(cls: PytreeClass, event: AssignAttribute, evaluator: Evaluator) -> 
         return anew
     named_by = "" if event.named_by is None else event.place.module.source.segment(*place_of(event.named_by.at))
     named_by = named_by if named_by and "\n" not in named_by else "..."
+    update = update_text(cls, name, attr, named_by, is_empty=may_be_none(cls, attr, event.place, evaluator))
     if name is None:
-        return f"put a copy made with `{update_text(cls, None, attr, named_by)}` in its place"
-    update = update_text(cls, name, attr, named_by)
+        return f"put a copy made with `{update}` in its place"
     if is_left_to_class(cls, attr):
         return f"set `{attr}` in `__init__`, which makes it part of the pytree, and make a copy with `{update}`"
     if event.attr and misses_attribute(cls, event.attr, evaluator.model):

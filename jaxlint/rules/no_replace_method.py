@@ -15,10 +15,11 @@ from jaxlint.libraries.updates import COPYING_NAMES, REPLACE_FUNCTIONS, TREE_AT
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.updating import is_not_updatable, update_function, update_text
+from jaxlint.pytrees.updating import is_not_updatable, update_function, update_template, update_text
 from jaxlint.rules.analyses.bodies.lookups import is_method_asked_for
 from jaxlint.rules.analyses.changes.updates import is_no_dataclass
 from jaxlint.rules.analyses.fixes.copies import keeps_fields, made_anew_help
+from jaxlint.rules.analyses.fixes.none_given import may_be_none
 from jaxlint.rules.analyses.fixes.rebinding import taking_result
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, dotted
@@ -177,7 +178,8 @@ def _at_leaf(event: CallMethod, cls: PytreeClass, evaluator: Evaluator) -> Propo
     if others or field is None or field.role is not Role.LEAF or written is None:
         return None
     assert isinstance(call.func, Attribute)
-    template = f"{written[0]}(lambda m: m.{field.name}, {{0}}, {{1}})"
+    is_empty = may_be_none(cls, field.name, event.place, evaluator)
+    template = update_template(written[0], field.name, is_empty=is_empty).format(base="{0}", value="{1}")
     change = Rewrite(call.at, template, (call.func.value.at, argument.value.at))
     return Proposal(f"Call `{written[0]}`", Applicability.SAFE, (change,), written[1])
 

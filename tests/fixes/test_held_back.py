@@ -220,3 +220,45 @@ def test_of_two_items_that_are_one_the_last_counts(targets: str) -> None:
     assert not left
     first, second = (after.index(f"row = row.at[{index}].set(") for index in "ij")
     assert first < second
+
+
+EMPTY = """\
+import equinox as eqx
+import jax
+
+
+class Cell(eqx.Module):
+    scale: jax.Array
+    shift: jax.Array
+{init}
+
+def change(cell: Cell, x):
+    {before}
+    cell.scale = x
+    return cell
+{behind}
+"""
+INIT = """
+    def __init__(self, scale=None, shift=None):
+        self.scale = scale
+        self.shift = shift
+"""
+#: Where None comes from, and whether it is taken for a leaf, as `tree_at` finds none of two None otherwise.
+GIVEN = {
+    "assigned": ("", "cell.scale = None", "", True),
+    "perhaps": ("", "cell.scale = None if x is None else 1", "", True),
+    "in a tuple": ("", "cell.scale, cell.shift = x, None", "", True),
+    "parameter": (INIT, "x = x + 1", "", True),
+    "made here": ("", "cell = Cell(None, None)", "", True),
+    "made elsewhere": ("", "x = x + 1", "\n\nprint(change(Cell(scale=None, shift=None), 1.0))", True),
+    "elsewhere, another field": ("", "x = x + 1", "\n\nprint(change(Cell(scale=1.0, shift=None), 1.0))", False),
+}
+
+
+@pytest.mark.parametrize("where", GIVEN)
+def test_what_may_be_none_is_a_leaf(where: str) -> None:
+    init, before, behind, is_leaf = GIVEN[where]
+    program = EMPTY.format(init=init, before=before, behind=behind)
+    after, left = fix_source(program, settings=Settings(select=("JAX401",)))
+    assert not left
+    assert f"cell, x{', is_leaf=lambda x: x is None' if is_leaf else ''})" in after

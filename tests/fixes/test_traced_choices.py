@@ -57,6 +57,13 @@ CHOICES = {
     ),
     "return y / 2 if s.n > 2 else y": "return jnp.where(s.n > 2, y / 2, y)",
     "k = 3 if s.n > 2 else 2\n    return y * k": ("k = jax.lax.cond(s.n > 2, lambda: 3, lambda: 2)\n    return y * k"),
+    # a number of the kind that its field is said to be
+    "return s.replace(n=s.n + 1) if s.x[0] > 2 else s.replace(n=0.0)": (
+        "return jax.lax.cond(s.x[0] > 2, lambda: s.replace(n=s.n + 1), lambda: s.replace(n=0.0))"
+    ),
+    "return State(x=y, n=1.0) if s.x[0] > 2 else State(x=y, n=s.n)": (
+        "return jax.lax.cond(s.x[0] > 2, lambda: State(x=y, n=1.0), lambda: State(x=y, n=s.n))"
+    ),
     "z = s.n > 2 and y.sum() > 1\n    return z": "z = jnp.logical_and(s.n > 2, y.sum() > 1)\n    return z",
     "z = not (s.n > 2)\n    return z": "z = jnp.logical_not(s.n > 2)\n    return z",
 }
@@ -82,6 +89,13 @@ OTHERS = [
     'return y, "large" if s.n > 2 else "small"',
     # of what is no array for all that is known, one becomes a float
     "z = first(y)\n    return z[0] if s.n > 2 else jnp.sin(z[0])[0]",
+    # a copy gets a number that is none of its field's kind, for all that is known
+    "return s.replace(n=s.n + 1) if s.x[0] > 2 else s.replace(n=0)",
+    "return s.replace(n=0) if s.x[0] > 2 else s",
+    "return s.replace(x=s.x + 1) if s.x[0] > 2 else s.replace(x=0.0)",
+    "return State(x=y, n=1) if s.x[0] > 2 else State(x=y, n=s.n)",
+    "return s.replace(x=y).replace(n=0) if s.x[0] > 2 else s",
+    "return (s.replace(n=0), y) if s.x[0] > 2 else (s, y)",
     # Python needs the number that is chosen
     "k = 3 if s.n > 2 else 2\n    return jnp.zeros(k)",
     "if s.n > 2:\n        k = 3\n    else:\n        k = 2\n    return [y + i for i in range(k)]",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Instance, Scalar, plain
 from jaxlint.libraries.arrays import is_elementwise
 from jaxlint.libraries.updates import AT, COPYING_NAMES, SHALLOW_COPIES, UPDATE_FUNCTIONS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import UNKNOWN, ClassSymbol, ValueSymbol
+from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -40,12 +42,20 @@ class AlikeValues:
     def __init__(self, module: Module, scope: str, evaluator: Evaluator) -> None:
         self._module = module
         self._scope = scope
+        self._evaluator = evaluator
         self._resolver = evaluator.model.resolver
 
     def may_be(self, one: Expr, other: Expr) -> bool:
         """Whether the same is done in two expressions, so that a guess is that they give the same type."""
         first = self.changing(one)
         return first is not None and first == self.changing(other)
+
+    def is_declared(self, kind: str, field: str | None, call: Call) -> bool:
+        """Whether a class says that a field, which a call gives a value, is a number of a kind."""
+        cls = self._class_of(call)
+        known = None if cls is None or field is None else cls.field(field)
+        value = None if cls is None or known is None else plain(self._evaluator.promises.field(known, cls))
+        return isinstance(value, Scalar) and value.kind == kind
 
     def changing(self, expr: Expr) -> Changing:
         """What an expression does to the values that it is made of."""
@@ -99,19 +109,43 @@ class AlikeValues:
             return self._together(call.positional)
         if library in SHALLOW_COPIES or library in UPDATE_FUNCTIONS:
             position = UPDATE_FUNCTIONS.get(library, 0)
-            return self.changing(call.positional[position]) if position < len(call.positional) else None
+            return self._copied(call, call.positional[position]) if position < len(call.positional) else None
         symbol = self._resolver.resolve(func, self._module, self._scope)
         if library or isinstance(symbol, ClassSymbol):
             keywords = tuple(sorted(argument.keyword or "" for argument in call.args))
-            return frozenset({(library or dotted(func), keywords)})
+            return frozenset({(library or dotted(func), keywords), *self._numbers_given(call)})
         match func:
             case Attribute(value=held, attr=attr) if attr in COPYING_NAMES:
-                return self.changing(held)
+                return self._copied(call, held)
             case Attribute(value=Subscript(value=Attribute(value=held, attr=at))) if at == AT:
                 return self.changing(held)
             case Attribute(value=held, attr=attr) if not self._is_declared(attr):
                 return self._together((held,), (f".{attr}()",))
         return frozenset({_RETURNED})
+
+    def _copied(self, call: Call, held: Expr) -> Changing:
+        """What a copy is a copy of, with the numbers that it is given."""
+        changing = self.changing(held)
+        return None if changing is None else changing.union(self._numbers_given(call))
+
+    def _numbers_given(self, call: Call) -> Iterator[object]:
+        """The numbers written out that a call gives fields, which need be no such numbers in another instance."""
+        for argument in call.args:
+            kinds = self.changing(argument.value)
+            for kind in NUMBERS.intersection(map(str, kinds or ())) if kinds and kinds <= NUMBERS else ():
+                if not self.is_declared(kind, argument.keyword, call):
+                    yield argument.keyword, kind
+
+    def _class_of(self, call: Call) -> PytreeClass | None:
+        """The class that a call makes an instance of, or of whose instance it makes a copy."""
+        func, scope = call.func, (self._module, self._scope)
+        symbol = self._resolver.resolve(func, *scope)
+        if isinstance(symbol, ClassSymbol):
+            return self._evaluator.model.class_of_symbol(symbol)
+        library = self._resolver.library_name(func, *scope)
+        held = next(iter(call.positional), None) if library else func.value if isinstance(func, Attribute) else None
+        instance = None if held is None else plain(self._evaluator.static(Placed(held, *scope)))
+        return instance.cls if isinstance(instance, Instance) else None
 
     def _is_declared(self, name: str) -> bool:
         """Whether a function or a method of the module has a name."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, Scalar, UnknownValue, plain
 from jaxlint.libraries.arrays import ARRAY_METHODS, ARRAY_REDUCTIONS, returned_library
-from jaxlint.libraries.updates import AT
+from jaxlint.libraries.updates import AT, SHALLOW_COPIES
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Placed
 from jaxlint.rules.analyses.fixes.alike_values import NUMBERS, AlikeValues
@@ -96,8 +96,17 @@ class ChosenValues:
                 return tuple(map(self._kinds, items))
             case Call(func=func):
                 library = self._evaluator.model.resolver.library_name(func, self._module, self._scope)
-                return self._together(expr.positional if library else (), ("float",) if gives_floats(library) else ())
+                if not library or library in SHALLOW_COPIES:
+                    return frozenset(self._kinds_given(expr))
+                return self._together(expr.positional, ("float",) if gives_floats(library) else ())
         return frozenset()
+
+    def _kinds_given(self, call: Call) -> Iterator[object]:
+        """What a call gives fields that makes numbers of another kind than these are said to be."""
+        for argument in call.args:
+            kinds = self._kinds(argument.value)
+            if kinds and not (kinds == {"float"} and self._alike.is_declared("float", argument.keyword, call)):
+                yield argument.keyword, kinds
 
     def _together(self, exprs: Iterable[Expr], also: Iterable[str]) -> object:
         found: set[object] = set(also)

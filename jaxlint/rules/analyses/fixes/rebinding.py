@@ -14,7 +14,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, AssignItem, MutateField, Place
 from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.updating import may_be_empty, update_function, update_template
+from jaxlint.pytrees.updating import update_function, update_template
 from jaxlint.rules.analyses.bodies.around import body_around
 from jaxlint.rules.analyses.changes.returning import is_only_returned, returning, taking
 from jaxlint.rules.analyses.fixes.copies import is_copied
@@ -27,6 +27,7 @@ from jaxlint.rules.analyses.fixes.held import (
 )
 from jaxlint.rules.analyses.fixes.in_row import assigned_in_row
 from jaxlint.rules.analyses.fixes.keeping import callers_go_on, is_held_elsewhere
+from jaxlint.rules.analyses.fixes.none_given import may_be_none
 from jaxlint.rules.analyses.fixes.origins import is_item_to_assign, origin_of
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted
@@ -294,7 +295,7 @@ def copy_written(
     template, needed = "{value}", dict[NeededImport, None]()
     fields = [one.attr for one in row] or list(path[-1:])
     last = instances[-1]
-    is_empty = last is not None and any(may_be_empty(last.cls, field) for field in fields)
+    is_empty = last is not None and any(may_be_none(last.cls, field, place, evaluator) for field in fields)
     for depth, (attr, instance) in reversed(list(enumerate(zip(path, instances, strict=True)))):
         if instance is None or not is_copied(instance.cls, attr):
             return None
