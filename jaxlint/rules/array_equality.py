@@ -31,10 +31,11 @@ from jaxlint.rules.analyses.fields.compared import (
     unequal_message,
 )
 from jaxlint.rules.analyses.fields.hashing import unhashable_instance
-from jaxlint.rules.analyses.instances.built_alike import same_in_both, single_in_one
+from jaxlint.rules.analyses.instances.built_alike import behind_unlike, same_in_both, single_in_one
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances, may_be_instance
 from jaxlint.rules.analyses.instances.made_anew import fields_anew
 from jaxlint.rules.analyses.instances.same_objects import given_in, may_give_back, may_share, unchanged_fields
+from jaxlint.rules.analyses.instances.searched import items_of, may_be_compared
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import CHOOSES, COMPARES, LOOKUPS, SEARCHES, Function, Import
 from jaxlint.syntax.expressions import (
@@ -184,7 +185,9 @@ class ArrayEquality(BodyRule):
                         found = structs.replace(found, fix=fix)
                 case Call(func=Attribute(value=held, attr=attr), args=(argument,)) if attr in SEARCHES:
                     if isinstance(plain(instances.value(held)), Container):
-                        found = _searched(part, argument.value, f"`.{attr}(...)`", instances, evaluator)
+                        looked_for = argument.value
+                        if may_be_compared(looked_for, items_of(held, code), instances.instance):
+                            found = _searched(part, looked_for, f"`.{attr}(...)`", instances, evaluator)
                 case Call(func=func) if last_name(func) in _HASHED:
                     found = _hashed(part, instances, evaluator)
                 case DictDisplay() | Display(kind="set") | Comprehension(kind="dict" | "set") | Subscript():
@@ -270,6 +273,7 @@ def _compared(
         gives_last = op == "==" and id(at) not in _tested_in(code)
         unchanged = unchanged_fields(left, right, one.cls, given) | same_in_both(left, right, one.cls, given) | old
         single = single_in_one(left, right, one.cls, code)
+        single |= behind_unlike(left, right, [field.name for field in compared_fields(one.cls)], one.cls, given)
         return _unequal(at, one, f"`{op}`", evaluator, gives_last, unchanged, single)
     if op in ("in", "not in"):
         held = plain(instances.value(right))
@@ -279,10 +283,8 @@ def _compared(
         if isinstance(held, Container) and held.kind in _HASHING:
             one = instances.instance(left)
             return None if one is None else _unhashable(at.at, one, f"looked for in a {held.kind}", evaluator)
-        if isinstance(right, Display):
-            first = right.items[0] if right.items else None
-            if first is None or dotted(left) == dotted(first) is not None:
-                return None  # there is nothing to compare with, or the same object is found before anything is compared
+        if not may_be_compared(left, items_of(right, code), instances.instance):
+            return None
         one = instances.instance(left)
         in_display = isinstance(right, Display) and any(instances.instance(item) for item in right.items)
         is_list = isinstance(right, Name) and one is not None and instances.is_list_of(right.id, one)

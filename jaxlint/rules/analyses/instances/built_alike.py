@@ -8,7 +8,7 @@ from jaxlint.infer.evaluating.events import CodeRead, Construct
 from jaxlint.infer.known.values import Array, Scalar, Value, plain
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.same_objects import given_in
-from jaxlint.syntax.expressions import Call, Expr, Name, dotted, last_name
+from jaxlint.syntax.expressions import Call, Constant, Expr, Name, dotted, last_name
 
 
 def same_in_both(left: Expr, right: Expr, cls: PytreeClass, given: Callable[[str], Iterable[Expr]]) -> Set[str]:
@@ -18,6 +18,21 @@ def same_in_both(left: Expr, right: Expr, cls: PytreeClass, given: Callable[[str
     """
     one, other = (dict(_names(instance, cls, given)) for instance in (left, right))
     return {field.name for field in cls.fields if not one[field.name].isdisjoint(other[field.name])}
+
+
+def behind_unlike(
+    left: Expr, right: Expr, names: list[str], cls: PytreeClass, given: Callable[[str], Iterable[Expr]]
+) -> Set[str]:
+    """Those of some fields that are never compared: two instances are made with other constants for one before them."""
+    calls = [_made(instance, cls, given) for instance in (left, right)]
+    one, other = ({} if call is None else _arguments(call, cls) for call in calls)
+    for index, name in enumerate(names):
+        match one.get(name), other.get(name):
+            case Constant(value=first, kind=kind), Constant(value=second, kind=same) if (
+                kind == same and first != second
+            ):
+                return set(names[index:])
+    return frozenset()
 
 
 def single_in_one(left: Expr, right: Expr, cls: PytreeClass, code: CodeRead) -> Set[str]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.instances.methods import may_have
 from jaxlint.symbols.outline import Assignment, Function
@@ -119,8 +119,11 @@ def _is_object(given: Placed, evaluator: Evaluator) -> bool:
     if not isinstance(expr, Call):
         return isinstance(expr, Constant) and expr.kind == "str"
     resolver = evaluator.model.resolver
-    if isinstance(resolver.resolve(expr.func, given.module, given.scope), ClassSymbol):
+    symbol = resolver.resolve(expr.func, given.module, given.scope)
+    if isinstance(symbol, ClassSymbol):
         return True
+    if isinstance(symbol, ValueSymbol) and symbol.scope:
+        return symbol.name[:1].isupper()  # a class that has got a short name in a function: `P = PartitionSpec`
     return resolver.library_name(expr.func, given.module, given.scope).rpartition(".")[2][:1].isupper()
 
 
