@@ -29,6 +29,11 @@ WITH_REPLACE = frozenset({"datetime", "inspect", "pendulum"})
 #: Methods that put what they are given into a list, a deque or a set.
 PUTTING = frozenset({"append", "appendleft", "insert", "add", "extend", "extendleft"})
 
+#: Methods of loggers and of modules that tell somebody something, and give nothing back.
+REPORTING = frozenset("print debug info warning warn error exception critical".split())
+#: The last names of functions that have jax call a function on the host, each time that what is compiled runs.
+HOST_CALLS = frozenset({"callback", "io_callback", "pure_callback"})
+
 
 def standard_class(name: str) -> type | None:
     """The class of the standard library with a dotted name; of `typing.Dict` it is `dict`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import msgspec
 from msgspec.structs import replace
@@ -19,11 +19,21 @@ from jaxlint.libraries.transforms import LOOPS, TAKING_MODULES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.bound_part import changed_part, held_part
+from jaxlint.rules.analyses.changes.compiled_anew import keys_of
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
-from jaxlint.rules.analyses.changes.counting_for import is_changed_in_use, is_computed_with
+from jaxlint.rules.analyses.changes.counting_for import is_changed_in_use, is_computed_with, is_given_anew
 from jaxlint.rules.analyses.changes.given_instances import changed_later, parameters_stored
+from jaxlint.rules.analyses.changes.on_the_host import traced_with
 from jaxlint.rules.analyses.changes.set_outside import SetOutside, set_outside
-from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given, reads, sets_option
+from jaxlint.rules.analyses.changes.stale import (
+    changing_method,
+    forgets,
+    initialised,
+    is_given,
+    is_read_harmlessly,
+    reads,
+    sets_option,
+)
 from jaxlint.rules.analyses.changes.stored_closures import keeping, stored_closures
 from jaxlint.rules.analyses.fields.hashing import unhashable
 from jaxlint.rules.analyses.fixes.hashable_functions import hashable_function
@@ -32,7 +42,7 @@ from jaxlint.rules.analyses.instances.methods import own_methods, run_by, run_wi
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Call, Constant, Expr, Span, Subscript, is_special, last_name
+from jaxlint.syntax.expressions import Call, Constant, Span, is_special
 from jaxlint.syntax.expressions import dotted as written
 from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import all_parts
@@ -237,7 +247,9 @@ def _stale(
         return
     if cls.frozen is True or forgets(cls):
         return
-    for change in _changes(event, reads(run_by(method, cls).values(), cls), cls, node):
+    inside = traced_with(method, cls, evaluator)
+    read = {attr for attr in reads(inside.values(), cls) if not is_read_harmlessly(attr, inside, cls, evaluator)}
+    for change in _changes(event, read, cls, node):
         if _is_called_around(event, change, node) and not is_constant(change.attr, cls, evaluator, event.place.module):
             problem = _problem(event.at, method.name, cls, change.attr, change.method)
             yield replace(problem, fix=passing_attribute(change.attr, method, cls, event.place.module, evaluator))
@@ -265,10 +277,12 @@ def _stale_attribute(
     """An attribute that a function reads, which is kept compiled in the attribute `holder`, and what changes it."""
     if cls.frozen is True or forgets(cls):
         return None
-    inside = run_by(method, cls)
+    inside = traced_with(method, cls, evaluator)
     for attr in sorted(reads(inside.values(), cls) - {holder}):
         changing = changing_method(attr, inside, cls, evaluator)
-        if changing is None or not initialised(attr, cls) or _compiles_again(changing, holder, cls):
+        if changing is None or not initialised(attr, cls):
+            continue
+        if _compiles_again(changing, holder, keys_of(holder, cls, evaluator) - {attr}, cls):
             continue
         if _is_followed_by_compiling(changing, holder, cls, evaluator):
             continue
@@ -280,21 +294,6 @@ def _stale_attribute(
 def _keeps(code: CodeRead, holder: str) -> bool:
     """Whether a method keeps something in an attribute itself, and does not build it for another method."""
     return code.function is not None and any(a.attr == holder for a in code.function.self_assignments)
-
-
-def _is_given_anew(attr: str, changing: Function) -> bool:
-    """Whether a method is seen to give an attribute something new.
-
-    `[self.options, self.rates] = self._saved.pop()` may put back what was there.
-    """
-    given = [a.value for a in changing.self_assignments if a.attr == attr and a.value is not None]
-    return any(not _is_taken_back(value) for value in given)
-
-
-def _is_taken_back(value: Expr) -> bool:
-    """Whether a value, or what it is an item of, is taken out of a container."""
-    held = value.value if isinstance(value, Subscript) else value
-    return isinstance(held, Call) and last_name(held.func) == "pop"
 
 
 def _graded(
@@ -314,17 +313,17 @@ def _graded(
     attr, changing = stale
     matters = not is_built and is_changed_in_use(changing, holder, cls)
     matters = matters or is_computed_with(attr, run_by(compiled, cls), cls, evaluator)
-    is_seen = matters and (not is_built or _is_given_anew(attr, changing))
+    is_seen = matters and (not is_built or is_given_anew(attr, changing))
     return problem if is_seen else replace(problem, confidence=Confidence.LOW)
 
 
-def _compiles_again(changing: Function, holder: str, cls: PytreeClass) -> bool:
+def _compiles_again(changing: Function, holder: str, keys: Set[str], cls: PytreeClass) -> bool:
     """Whether the method that changes the attribute (or one that it calls) compiles the other one anew.
 
-    Or it sets a flag (`self._compiled = False`) that a method reads which compiles it then.
+    Or it sets a flag (`self._compiled = False`) that a method reads which compiles it then, or a static argument.
     """
     assigned = [a for function in run_with_bases(changing, cls) for a in function.self_assignments]
-    if any(a.attr == holder for a in assigned):
+    if any(a.attr == holder or a.attr in keys for a in assigned):
         return True
     flags = {a.attr for a in assigned if isinstance(a.value, Constant)}
     asking = (m for one in cls.mro for m in own_methods(one) if not flags.isdisjoint(m.self_reads))

@@ -144,8 +144,10 @@ class StaticSelf(ClassRule, EventRule):
 
 def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Problem]:
     """The problem of an attribute that is set between two calls of a compiled method which reads it."""
+    from jaxlint.rules.analyses.changes.compiled_anew import may_compile_again, static_by_decorator
     from jaxlint.rules.analyses.changes.constant_attributes import is_constant
-    from jaxlint.rules.analyses.changes.set_between import called_around
+    from jaxlint.rules.analyses.changes.on_the_host import traced_with
+    from jaxlint.rules.analyses.changes.set_between import called_around, called_method
     from jaxlint.rules.analyses.changes.stale import FORGETTING, forgets, is_read_harmlessly, reads
     from jaxlint.rules.analyses.fixes.passed_attributes import passing_attribute
 
@@ -155,7 +157,7 @@ def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Probl
         return
     own = {method.name: method for one in reversed(cls.mro) for method in own_methods(one)}
     compiled = [method for method in own.values() if method.decorators and _holds_self_static(method, cls, evaluator)]
-    inside = {method.name: run_by(method, cls) for method in compiled}
+    inside = {method.name: traced_with(method, cls, evaluator) for method in compiled}
     names = {
         name
         for name, run in inside.items()
@@ -164,8 +166,12 @@ def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Probl
     if not names or not hashes_identity(cls) or forgets(cls):
         return
     body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
-    called = called_around(event.at, path, names, body)
-    if called is None or any(last_name(part) in FORGETTING for part in all_parts(body) if isinstance(part, Attribute)):
+    calls = called_around(event.at, path, names, body)
+    if calls is None or any(last_name(part) in FORGETTING for part in all_parts(body) if isinstance(part, Attribute)):
+        return
+    called = called_method(calls[0], path)
+    decorating = evaluator.calls.transformed.decorating(own[called], cls.module)
+    if any(may_compile_again(*calls, static_by_decorator(applied, own[called])) for applied in decorating):
         return
     if is_constant(attr, cls, evaluator, place.module):
         return

@@ -10,7 +10,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.stale import reading
 from jaxlint.rules.analyses.instances.methods import own_methods, run_by
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Expr, Name, Subscript, Unary, dotted
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Compare, Expr, Name, Subscript, Unary, dotted, last_name
 from jaxlint.syntax.statements import Body, all_parts
 
 #: The comparisons of numbers: what is equal, or is one of some, may be the name of a way to compute.
@@ -71,6 +71,21 @@ def _is_handed(
     given = call.given_to(method.positional[1:] if method.self_name else method.positional)
     taken = [name for name, value in given.items() if dotted(value) == path and method.takes(name)]
     return not call.has_star and any(_computes(name, method, body, cls, evaluator, steps) for name in taken)
+
+
+def is_given_anew(attr: str, changing: Function) -> bool:
+    """Whether a method is seen to give an attribute something new.
+
+    `[self.options, self.rates] = self._saved.pop()` may put back what was there.
+    """
+    given = [a.value for a in changing.self_assignments if a.attr == attr and a.value is not None]
+    return any(not _is_taken_back(value) for value in given)
+
+
+def _is_taken_back(value: Expr) -> bool:
+    """Whether a value, or what it is an item of, is taken out of a container."""
+    held = value.value if isinstance(value, Subscript) else value
+    return isinstance(held, Call) and last_name(held.func) == "pop"
 
 
 def is_changed_in_use(changing: Function, holder: str, cls: PytreeClass) -> bool:

@@ -21,22 +21,24 @@ from jaxlint.syntax.statements import (
 )
 
 
-def called_around(at: object, path: str, methods: Collection[str], body: Body) -> str | None:
-    """The method that is called on an object before one of its attributes is set at a place, and again afterwards.
+def called_around(at: object, path: str, methods: Collection[str], body: Body) -> tuple[Call, Call] | None:
+    """The calls of methods of an object before one of its attributes is set at a place, and again afterwards.
 
     That is in the same block, or in a loop around both; nothing else may be bound to the path meanwhile.
     """
     for index, statement in enumerate(body):
         if _sets(statement, at):
             first = next((i for i, s in enumerate(body[:index]) if _called(path, methods, (s,))), None)
-            is_same = first is not None and not _binds(path, body[first:])
-            return _called(path, methods, body[index + 1 :]) if is_same else None
+            before = None if first is None or _binds(path, body[first:]) else _called(path, methods, body[first:index])
+            after = None if before is None else _called(path, methods, body[index + 1 :])
+            return None if before is None or after is None else (before, after)
         block = next((one for one in blocks(statement) if any(_sets(s, at) for s in walk(one, nested=False))), None)
         if block is not None:
             found = called_around(at, path, methods, block)
             if found is None and isinstance(statement, (For, While)) and not _binds(path, (statement,)):
                 leaves = any(isinstance(s, (Return, Jump)) for s in walk(block, nested=False))
-                found = None if leaves else _called(path, methods, block)
+                call = None if leaves else _called(path, methods, block)
+                found = None if call is None else (call, call)
             return found
     return None
 
@@ -45,15 +47,20 @@ def _sets(statement: Statement, at: object) -> bool:
     return any(place is at for place, _ in changed_by(statement))
 
 
-def _called(path: str, methods: Collection[str], body: Body) -> str | None:
-    """The first of some methods of what a path stands for that is called in a body; `__call__`, if that is itself."""
+def _called(path: str, methods: Collection[str], body: Body) -> Call | None:
+    """The first call in a body of one of some methods of what a path stands for; of itself, if that is `__call__`."""
     for part in all_parts(body, nested=False):
         match part:
             case Call(func=Attribute(value=holder, attr=attr)) if attr in methods and dotted(holder) == path:
-                return attr
+                return part
             case Call(func=func) if "__call__" in methods and dotted(func) == path:
-                return "__call__"
+                return part
     return None
+
+
+def called_method(call: Call, path: str) -> str:
+    """The method of what a path stands for that a call runs."""
+    return call.func.attr if isinstance(call.func, Attribute) and dotted(call.func) != path else "__call__"
 
 
 def _binds(path: str, body: Body) -> bool:

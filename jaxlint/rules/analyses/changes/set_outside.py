@@ -5,7 +5,7 @@ The constructor keeps the method compiled: `self.update = jax.jit(self._update)`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -13,9 +13,11 @@ from jaxlint.infer.bodies.slots import changed_by
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.changes.compiled_anew import keys_of, may_compile_again, static_arguments
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
-from jaxlint.rules.analyses.changes.set_between import called_around
-from jaxlint.rules.analyses.changes.stale import forgets, is_given, reads
+from jaxlint.rules.analyses.changes.on_the_host import traced_with
+from jaxlint.rules.analyses.changes.set_between import called_around, called_method
+from jaxlint.rules.analyses.changes.stale import forgets, is_given, is_read_harmlessly, reads
 from jaxlint.rules.analyses.fields.needed_numbers import need_of
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods, run_by
 from jaxlint.symbols.outline import Function
@@ -31,6 +33,7 @@ from jaxlint.syntax.statements import (
     bound_by,
     bound_names,
     parts,
+    targets_of,
     walk,
 )
 
@@ -56,11 +59,16 @@ def set_outside(event: AssignAttribute, code: CodeRead, evaluator: Evaluator) ->
     if not holders or forgets(cls) or is_constant(event.attr, cls, evaluator, place.module):
         return None
     by_name = {**_calling(event.attr, holders, cls), **{name: name for name in holders}}
-    called = called_around(event.at, path, by_name, code.body)
-    if called is None or not _changes_value(event, code.body) or _is_passed(path, event.attr, code.body):
+    calls = called_around(event.at, path, by_name, code.body)
+    if calls is None or not _changes_value(event, code.body) or _is_passed(path, event.attr, code.body):
         return None
+    called = called_method(calls[0], path)
     if _is_put_back(event, code.body) or _runs_otherwise(path, by_name[called], code):
         return None
+    if may_compile_again(*calls, static_arguments(by_name[called], cls)):
+        return None
+    if _sets_one_of(keys_of(by_name[called], cls, evaluator), path, code.body):
+        return None  # a static argument tells that something has changed
     need = need_of(event.attr, cls, place.module, evaluator)
     if need is not None and need.is_for_structure:
         return None  # the arguments have other shapes then, and it is compiled again
@@ -114,7 +122,16 @@ def _runs_otherwise(path: str, holder: str, code: CodeRead) -> bool:
 
 def _is_read(attr: str, holder: str, method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a compiled method reads an attribute, of which it is not given the value of today."""
-    return attr in reads(run_by(method, cls).values(), cls) and not is_given(attr, holder, cls, evaluator)
+    inside = traced_with(method, cls, evaluator)
+    if attr not in reads(inside.values(), cls) or is_given(attr, holder, cls, evaluator):
+        return False
+    return not is_read_harmlessly(attr, inside, cls, evaluator)
+
+
+def _sets_one_of(attrs: Collection[str], path: str, body: Body) -> bool:
+    """Whether a body gives one of some attributes of an instance another value."""
+    paths = {f"{path}.{attr}" for attr in attrs}
+    return any(dotted(target) in paths for s in walk(body, nested=False) for target in targets_of(s))
 
 
 def _changes_value(event: AssignAttribute, body: Body) -> bool:

@@ -12,6 +12,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
 from jaxlint.rules.analyses.changes.items_changed import items_changed, items_read
+from jaxlint.rules.analyses.changes.on_the_host import is_only_reported
 from jaxlint.rules.analyses.changes.preparing import only_prepares, refuses_again
 from jaxlint.rules.analyses.changes.put_back import is_put_back
 from jaxlint.rules.analyses.changes.running_apart import run_apart
@@ -187,8 +188,13 @@ def _asks(test: Expr, op: str, method: Function) -> bool:
     return isinstance(test.left, Name) and method.takes(test.left.id)
 
 
+def _may_only_report(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether methods may read an attribute only for what they print, or on the host, where it is the one of today."""
+    return all(is_only_reported(path, body) for _, path, body in reading(attr, inside, cls, evaluator))
+
+
 #: Ways to read an attribute in which it does not matter that it is the one of the first call.
-_HARMLESS = (_may_stand_in, _may_only_apply, _may_only_fold)
+_HARMLESS = (_may_stand_in, _may_only_apply, _may_only_fold, _may_only_report)
 
 
 def is_read_harmlessly(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
