@@ -16,7 +16,7 @@ from jaxlint.infer.transforms.applied import Applied
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.hashing import hashes_identity, is_hashable
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.instances.methods import own_methods, run_by
+from jaxlint.rules.analyses.instances.methods import own_methods
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, last_name
@@ -236,13 +236,14 @@ def _holds_self_static(method: Function, cls: PytreeClass, evaluator: Evaluator)
 def _stale(method: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
     """The attributes that the compiled method reads and another method changes, or that make it compile anew."""
     from jaxlint.rules.analyses.changes.moved_by_holder import moved_by_holder
+    from jaxlint.rules.analyses.changes.on_the_host import traced_with
     from jaxlint.rules.analyses.changes.set_each_time import set_each_time
     from jaxlint.rules.analyses.changes.stale import changing_method, forgets, initialised, is_given_again, reads
     from jaxlint.rules.analyses.fields.hashing import array_field
     from jaxlint.rules.analyses.fixes.passed_attributes import passing_attribute
     from jaxlint.rules.analyses.instances.made_once import is_made_once
 
-    inside = run_by(method, cls)
+    inside = traced_with(method, cls, evaluator)
     unsure: Problem | None = None
     for attr in sorted(reads(inside.values(), cls)):
         writer, named = changing_method(attr, inside, cls, evaluator), ""
