@@ -24,6 +24,7 @@ from jaxlint.rules.analyses.changes.closed_over import changes_closed_over
 from jaxlint.rules.analyses.changes.evaluation_mode import may_be_evaluated, switches
 from jaxlint.rules.analyses.changes.merged_modules import states_lost
 from jaxlint.rules.analyses.changes.module_state import Code, ModuleState, StateChange
+from jaxlint.rules.analyses.changes.run_for_time import is_run_for_time
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -237,6 +238,8 @@ def _merged(node: FunctionNode, rebuilt: Collection[str], evaluator: Evaluator) 
     if "merge" not in code.contents.called or code.place.functions[0].name.startswith("test"):
         return
     if _may_be_evaluated(node, evaluator) or _shares_variables((module, *importers), evaluator):
+        return
+    if is_run_for_time(function, code, evaluator):
         return
     transform = next(one.transform for one in _losing(code.applied) if one.transform.rebuilds).name
     for lost in states_lost(code, rebuilt, evaluator):
