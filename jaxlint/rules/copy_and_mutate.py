@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.finding import Applicability, Confidence
-from jaxlint.infer.bodies.expecting import expects_error
+from jaxlint.infer.bodies.expecting import expected_to_work
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, MutateField, rests_on_annotation
 from jaxlint.infer.known.values import (
@@ -58,11 +58,9 @@ from jaxlint.syntax.statements import (
     Augment,
     Body,
     Do,
-    FunctionDefinition,
     Outer,
     Statement,
     With,
-    blocks,
     bound_by,
     expressions,
     parts,
@@ -71,6 +69,9 @@ from jaxlint.syntax.statements import (
 
 #: What changes, and what the assertion says of it, by whether it is no more than a shape.
 _REFUSED = {False: ("structure", "Mismatched tree structure!"), True: ("shape", "Shape error")}
+
+#: What a copy raises that has got another structure.
+_REFUSED = "AssertionError"
 
 
 class CopyAndMutate(BodyRule):
@@ -158,7 +159,7 @@ class CopyAndMutate(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the calls of `copy_and_mutate` in one body."""
-        for statement in _unexpected(code.body):
+        for statement in expected_to_work(code.body, _REFUSED):
             match statement:
                 case With(items=items, body=body):
                     for value, target in items:
@@ -167,18 +168,6 @@ class CopyAndMutate(BodyRule):
                 case Do(value=Call() as value) | Assign(targets=(_,), value=Call() as value):
                     if _is_copy(value, code, evaluator):
                         yield from _not_entered(value, statement, code)
-
-
-def _unexpected(body: Body) -> Iterator[Statement]:
-    """The statements of a body without those inside functions, and those that are meant to fail."""
-    for statement in body:
-        yield statement
-        if isinstance(statement, With):
-            if any(expects_error(expr) for expr, _ in statement.items):
-                continue
-        if not isinstance(statement, FunctionDefinition):
-            for block in blocks(statement):
-                yield from _unexpected(block)
 
 
 def _is_copy(call: Call, code: CodeRead, evaluator: Evaluator) -> bool:

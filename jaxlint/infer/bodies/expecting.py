@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jaxlint.symbols.outline import EXPECTS_ERROR, SUPPRESSING, UNRELATED_ERRORS
-from jaxlint.syntax.expressions import Call, Expr, dotted, last_name
+from jaxlint.syntax.expressions import Call, Display, Expr, dotted, last_name
+from jaxlint.syntax.statements import Body, FunctionDefinition, Statement, Try, With, blocks
 
 #: How the names of classes of errors end.
 _ERRORS = ("Error", "Exception")
@@ -21,6 +24,27 @@ def suppresses_unrelated(expr: Expr) -> bool:
     if not isinstance(expr, Call) or last_name(expr.func) != SUPPRESSING:
         return False
     return all(not arg.star and last_name(arg.value) in UNRELATED_ERRORS for arg in expr.args)
+
+
+def expected_to_work(body: Body, error: str) -> Iterator[Statement]:
+    """The statements of a body without those inside functions, those that are meant to fail, or may with an error."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, FunctionDefinition):
+            continue
+        if isinstance(statement, With) and any(expects_error(expr) for expr, _ in statement.items):
+            continue
+        tried = statement.body if isinstance(statement, Try) and _waits_for(error, statement) else None
+        for block in blocks(statement):
+            if block is not tried:
+                yield from expected_to_work(block, error)
+
+
+def _waits_for(error: str, statement: Try) -> bool:
+    """Whether a handler names the error."""
+    caught = (handler.error for handler in statement.handlers if handler.error is not None)
+    named = (one for expr in caught for one in (expr.items if isinstance(expr, Display) else (expr,)))
+    return any(last_name(one) == error for one in named)
 
 
 def is_given_error(call: Call) -> bool:

@@ -14,7 +14,7 @@ from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.families import Family
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.symbols.outline import Function, Unit
-from jaxlint.syntax.expressions import Attribute, Call, Name, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Name, dotted, last_name
 from jaxlint.syntax.statements import Body, With, all_parts, assigned_names, parts, target_names, walk
 
 
@@ -175,16 +175,28 @@ def _runs_only_in(event: AssignAttribute, cls: PytreeClass, methods: frozenset[s
     return is_called_only_by(method.name, event.place.subclasses(cls).below(*cls.mro), methods)
 
 
+def _is_setter(cls: PytreeClass, name: str) -> bool:
+    """Whether a class has a property of that name that can be assigned to."""
+    functions = (cls.module.outline.functions[q] for q in cls.symbol.declaration.methods.get(name, ()))
+    return any(dotted(decorator) == f"{name}.setter" for one in functions for decorator in one.decorators)
+
+
+def _runs(function: Function, name: str, is_setter: bool) -> bool:
+    """Whether a method calls another one of its `self`, or assigns to the property that it sets."""
+    return name in function.self_calls or (is_setter and any(a.attr == name for a in function.self_assignments))
+
+
 def is_called_only_by(
     name: str, family: Collection[PytreeClass] | Family, methods: frozenset[str], seen: frozenset[str] = frozenset()
 ) -> bool:
     """Whether a method is one of `methods`, or called by methods of the family that all are."""
     if name in methods or name in seen:
         return True
+    is_setter = any(_is_setter(cls, name) for cls in family)
     callers = {
         caller
         for cls in family
         for caller, qualnames in cls.symbol.declaration.methods.items()
-        if any(name in cls.module.outline.functions[q].self_calls for q in qualnames)
+        if any(_runs(cls.module.outline.functions[q], name, is_setter) for q in qualnames)
     } - {name}
     return bool(callers) and all(is_called_only_by(c, family, methods, seen | {name}) for c in callers)
