@@ -71,7 +71,7 @@ from jaxlint.syntax.statements import (
 _REFUSED = {False: ("structure", "Mismatched tree structure!"), True: ("shape", "Shape error")}
 
 #: What a copy raises that has got another structure.
-_REFUSED = "AssertionError"
+_MISMATCH = "AssertionError"
 
 
 class CopyAndMutate(BodyRule):
@@ -159,7 +159,7 @@ class CopyAndMutate(BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the calls of `copy_and_mutate` in one body."""
-        for statement in expected_to_work(code.body, _REFUSED):
+        for statement in expected_to_work(code.body, _MISMATCH):
             match statement:
                 case With(items=items, body=body):
                     for value, target in items:
