@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jaxlint.infer.known.deferred import Deferred, Held, known
-from jaxlint.infer.known.values import UNKNOWN, Value, join
+from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, Value, join
 from jaxlint.project.modules import Module
 from jaxlint.syntax.expressions import Expr, Name
 from jaxlint.syntax.statements import parts
@@ -38,6 +38,8 @@ class Environment:
         self.equal: tuple[tuple[Expr, object], ...] = ()
         #: Whether something is known of parameters because calls that were seen pass it, and nothing else says so.
         self.is_given = False
+        #: Variables that tell of what kind other ones are: `is_state = isinstance(x, State)`.
+        self.telling: dict[str, frozenset[str]] = {}
 
     def copy(self) -> Environment:
         """An independent copy, for a branch."""
@@ -46,7 +48,7 @@ class Environment:
         other.roots = self.roots
         other.dead = self.dead
         other.mutable_copies, other.mutable_parts = self.mutable_copies, self.mutable_parts
-        other.equal, other.is_given = self.equal, self.is_given
+        other.equal, other.is_given, other.telling = self.equal, self.is_given, self.telling
         return other
 
     def part(self, names: Iterable[str]) -> Environment:
@@ -67,7 +69,7 @@ class Environment:
         self.roots = other.roots
         self.dead = other.dead
         self.mutable_copies, self.mutable_parts = other.mutable_copies, other.mutable_parts
-        self.equal = other.equal
+        self.equal, self.telling = other.equal, other.telling
 
     def lookup(self, name: str) -> Value | None:
         """The value of a local or enclosing function's variable; None if the name is not one."""
@@ -139,6 +141,8 @@ def merge(branches: list[Environment]) -> Environment:
         result.mutable_copies &= other.mutable_copies
         result.mutable_parts |= other.mutable_parts
         result.equal = tuple(fact for fact in result.equal if fact in other.equal)
+        if other.telling is not result.telling:
+            result.telling = result.telling | other.telling
     return result
 
 
@@ -161,3 +165,9 @@ def either(a: Held, b: Held) -> Held:
     if isinstance(a, Deferred) or isinstance(b, Deferred):
         return Deferred(lambda: join(known(a), known(b)), (a, b))
     return join(a, b)
+
+
+def set_contents(name: str, contents: Container, env: Environment) -> None:
+    """A variable holds the same container with other items: what a field of an instance holds, if it did before."""
+    before = env.get(name)
+    env.values[name] = FieldRead(contents, before.cls, before.field) if isinstance(before, FieldRead) else contents

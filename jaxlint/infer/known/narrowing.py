@@ -27,6 +27,7 @@ from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.syntax.expressions import (
+    Argument,
     Attribute,
     BoolOp,
     Call,
@@ -38,15 +39,22 @@ from jaxlint.syntax.expressions import (
     Unary,
     children,
     dotted,
+    is_special,
     last_name,
     same,
 )
+from jaxlint.syntax.statements import parts, target_names
 
 #: Functions that tell instances of some class from others.
 _TESTS = ("hasattr", "isinstance", "is_dataclass")
 #: How functions are called that tell one class from another.
 _GUARDS = ("hasattr", "is_", "has_", "_is_", "_has_", "issubclass")
 
+#: Functions that tell of what kind something is, or what it has.
+_ASKING = frozenset(
+    """type isinstance hasattr callable is_dataclass fields vars leaves tree_leaves flatten tree_flatten structure
+    tree_structure""".split()
+)
 #: Constants that are equal to one another or not, whatever is compared with them.
 _COMPARED = ("str", "int", "float", "bool", "bytes")
 #: Functions of Python that give the same for the same number or string.
@@ -64,6 +72,8 @@ class Narrowing:
 
     def narrow(self, test: Expr, env: Environment, truthy: bool) -> None:
         """Index from the outcome of a test what it says of the variables in it."""
+        if env.is_given:
+            self.doubt_asked(test, env)
         match test:
             case Unary(op="not", operand=operand):
                 self.narrow(operand, env, not truthy)
@@ -174,6 +184,11 @@ class Narrowing:
             for name in {name for asked in test.positional for name in _asked_about(asked)} & env.locals:
                 self._update(name, lambda _: UNKNOWN, env)
 
+    def doubt_asked(self, asking: Expr, env: Environment) -> None:
+        """The same where something asks of what kind a variable is in other words, or did so before."""
+        for name in told_of(asking, env):
+            self._update(name, lambda _: UNKNOWN, env)
+
     def _narrow_to(self, asked: Expr, path: str, tested: Value, env: Environment, truthy: bool) -> None:
         """Something is an instance of a class that was asked for, or is none."""
         classes = _classes(tested)
@@ -234,6 +249,46 @@ class Narrowing:
                 self._doubt(part, env)
             elif isinstance(part, BoolOp):
                 self._forget_tested(part, env)
+
+
+def told_of(expr: Expr, env: Environment) -> frozenset[str]:
+    """The variables of which an expression tells of what kind they are; `isinstance(x, State)` itself is read closer.
+
+    So do `type(x).__name__ == "State"`, `handlers.get(type(x))`, `x in known`, `len(leaves)`.
+    """
+    found = set[str]()
+    for part in parts(expr):
+        match part:
+            case Name(id=name):
+                found |= env.telling.get(name, frozenset())
+            case Call(func=Name(id="type"), args=(Argument(value=Name(id=name)),)) if not _is_exact_type(expr):
+                found.add(name)
+            case Attribute(value=Name(id=name), attr=attr) if is_special(attr):
+                found.add(name)
+            case Compare(left=Name(id=name), ops=("in" | "not in",)):
+                found.add(name)
+    return frozenset(found & env.locals)
+
+
+def _is_exact_type(test: Expr) -> bool:
+    """Whether a test is `type(x) is State`, which is read closer."""
+    return isinstance(test, Compare) and isinstance(test.left, Call) and test.ops in (("is",), ("==",))
+
+
+def note_answers(targets: Sequence[Expr], expr: Expr, env: Environment) -> None:
+    """Keep in mind what variables tell, to which something is assigned that tells of what kind another one is."""
+    asked = (part for part in parts(expr) if isinstance(part, Call) and _asks(part))
+    told = {a.value.id for call in asked for a in call.args if isinstance(a.value, Name)} & env.locals
+    told |= told_of(expr, env)
+    names = [name for target in targets for name in target_names(target)] if told else []
+    for name in names:
+        env.telling = {**env.telling, name: frozenset(told - {name})}
+
+
+def _asks(call: Call) -> bool:
+    """Whether a call tells of what kind its argument is; `getattr` does, where the attribute may be missing."""
+    name = last_name(call.func)
+    return name in _ASKING or (name == "getattr" and len(call.args) > 2)
 
 
 def _asked_about(expr: Expr) -> Iterator[str]:

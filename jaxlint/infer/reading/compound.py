@@ -35,7 +35,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import names_by_position
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted, items_of, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Unary, dotted, items_of, last_name
 from jaxlint.syntax.statements import (
     Body,
     Capture,
@@ -45,6 +45,7 @@ from jaxlint.syntax.statements import (
     FunctionDefinition,
     Handler,
     If,
+    Jump,
     Match,
     Outer,
     Raise,
@@ -56,6 +57,7 @@ from jaxlint.syntax.statements import (
     assigned_names,
     only_tries,
     target_names,
+    walk,
 )
 
 _MAX_LOOPS_READ_TWICE = 3
@@ -105,8 +107,10 @@ class CompoundStatements:
                 mutable = frozenset(target_names(target)) if env.may_be_mutable(iterable) else frozenset[str]()
                 self._loop(node, env, target, element, mutable)
                 self._block(node.orelse, env)
-            case While():
+            case While(test=test, body=body):
                 self._loop(node, env, None, UNKNOWN)
+                if _asks_for_class(test) and not any(isinstance(s, Jump) for s in walk(body, nested=False)):
+                    self.evaluator.narrow(test, env, False)
                 self._block(node.orelse, env)
             case With():
                 self._with(node, env)
@@ -313,6 +317,8 @@ class CompoundStatements:
     def _match(self, node: Match, env: Environment) -> None:
         subject = dotted(node.subject)
         value = self.evaluator.evaluate(node.subject, env)
+        if env.is_given and subject is None:
+            self.evaluator.doubt_asked(node.subject, env)
         ends = [env.copy()]
         rest = env.copy()
         for case in node.cases:
@@ -361,6 +367,14 @@ class CompoundStatements:
             return None
         names = [name for name in names_by_position(parameters) if cls.field(name) is not None]
         return names[index] if index < len(names) else None
+
+
+def _asks_for_class(test: Expr) -> bool:
+    """Whether a test is `not isinstance(...)`: behind a loop that goes on as long as it holds, that is an instance."""
+    match test:
+        case Unary(op="not", operand=Call(func=Name(id="isinstance"))):
+            return True
+    return False
 
 
 def _element(held: Held) -> Held:

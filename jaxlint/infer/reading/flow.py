@@ -19,7 +19,8 @@ from jaxlint.infer.evaluating.closures import Closure
 from jaxlint.infer.evaluating.events import Event, Place, Transformed
 from jaxlint.infer.known.counting import counted_name, counting
 from jaxlint.infer.known.deferred import Deferred, Held, known
-from jaxlint.infer.known.environment import Environment
+from jaxlint.infer.known.environment import Environment, set_contents
+from jaxlint.infer.known.narrowing import note_answers
 from jaxlint.infer.known.transformed_values import marked
 from jaxlint.infer.known.values import (
     NONE,
@@ -304,6 +305,8 @@ class UnitReader(CompoundStatements):
                 result = self._later(value, env)
                 self.notes.targets = frozenset()
                 mutable = env.may_be_mutable(value)
+                if env.is_given:
+                    note_answers(targets, value, env)
                 if self.notes.loop_depth and counted_name(node) is not None:
                     result = counting(result)
                 for target in targets:
@@ -444,10 +447,10 @@ class UnitReader(CompoundStatements):
             return
         entries = known_entries(before)
         if entries is not None and isinstance(index, Constant) and isinstance(index.value, str):
-            _set_contents(name, dict_of({**entries, index.value: known(value)}), env)
+            set_contents(name, dict_of({**entries, index.value: known(value)}), env)
         else:
             parts = before.items if before.items is not None else (before.element,)
-            _set_contents(name, Container(before.kind, None, joined([*parts, plain(known(value))])), env)
+            set_contents(name, Container(before.kind, None, joined([*parts, plain(known(value))])), env)
 
     def _parts(self, value: Held, items: tuple[Expr, ...]) -> Sequence[Held]:
         """What each of some targets is assigned."""
@@ -486,15 +489,7 @@ class UnitReader(CompoundStatements):
             name = dotted(target.value) or ""
             before = plain(env.get(name) or UNKNOWN)
             if isinstance(before, Container):
-                _set_contents(name, Container(before.kind, None, before.element), env)
+                set_contents(name, Container(before.kind, None, before.element), env)
         elif isinstance(target, Display):
             for item in target.items:
                 self._delete(item, env)
-
-    # -- compound statements ----------------------------------------------------------------
-
-
-def _set_contents(name: str, contents: Container, env: Environment) -> None:
-    """A variable holds the same container with other items: what a field of an instance holds, if it did before."""
-    before = env.get(name)
-    env.values[name] = FieldRead(contents, before.cls, before.field) if isinstance(before, FieldRead) else contents
