@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from jaxlint.infer.bodies.slots import changed_by
@@ -34,9 +35,33 @@ def left_in_containers(
     function: Function, applied: Sequence[Applied], code: CodeRead, evaluator: Evaluator
 ) -> Iterator[tuple[object, str, str]]:
     """The changes by which a function leaves tracers in a container, of any scope: where, the name of it, and why."""
+    is_chosen = _is_compiled_on_one_way(function, code.place.module.source.text)
+    for found in _left(function, applied, code, evaluator):
+        if not (is_chosen and _is_conditional(found[0], code.body)):
+            yield found
+
+
+def _left(
+    function: Function, applied: Sequence[Applied], code: CodeRead, evaluator: Evaluator
+) -> Iterator[tuple[object, str, str]]:
     yield from leaked(function, applied, code, evaluator)
     yield from _stored(function, applied, code, evaluator)
     yield from handed_to_objects(function, applied, code, evaluator)
+
+
+def _is_compiled_on_one_way(function: Function, text: str) -> bool:
+    """Whether what is kept is the function as it is on one way, compiled on another: `f if records else jax.jit(f)`."""
+    name = rf"(?:\w+\.)?{re.escape(function.name)}\b"
+    if re.search(rf"\bjit\(\s*{name}", text) is None:
+        return False
+    as_it_is = rf"[=(]\s*{name}\s+if\b|\belse\s+{name}\s*(?:\)|$)|=\s*{name}\s*$"
+    return re.search(as_it_is, text, re.MULTILINE) is not None
+
+
+def _is_conditional(at: object, body: Body) -> bool:
+    """Whether something is done in a branch of an `if` statement: perhaps not where the function is compiled."""
+    row = place_of(at).row
+    return any(isinstance(s, If) and s.at.lineno <= row <= s.at.end_lineno for s in walk(body))
 
 
 def _stored(

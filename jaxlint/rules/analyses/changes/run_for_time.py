@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.libraries.standard import CLOCKS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.bodies.around import outermost_body
 from jaxlint.rules.analyses.instances.methods import may_have
@@ -21,14 +22,25 @@ _WAITING = "block_until_ready"
 
 
 def is_run_for_time(function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether a function is used, and nothing is ever made of its results: it is lowered, or its calls stand alone.
+    """Whether a function is used, and all that is done with it is to lower it, or to call it where a clock is read.
 
-    So does what it is called once it is compiled: `fast = jax.jit(step)`.
+    So is what it is called once it is compiled: `fast = jax.jit(step)`. Nothing is made of the results.
     """
     bodies = list(_bodies(function, code, evaluator))
     names = {function.name, *(name for body in bodies for name in _compiled_as(function.name, body))}
-    uses = [_is_for_nothing(use, body, names) for body in bodies for use in _uses(names, body)]
+    uses = [
+        _is_for_nothing(use, body, names, _reads_clock(body, code, evaluator))
+        for body in bodies
+        for use in _uses(names, body)
+    ]
     return bool(uses) and all(uses)
+
+
+def _reads_clock(body: Body, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a body asks what time it is."""
+    named, module = evaluator.model.resolver.library_name, code.place.module
+    calls = (part.func for part in all_parts(body) if isinstance(part, Call) and not part.args)
+    return any(named(func, module, code.place.functions[0].inner_scope) in CLOCKS for func in calls)
 
 
 def _bodies(function: Function, code: CodeRead, evaluator: Evaluator) -> Iterator[Body]:
@@ -56,8 +68,8 @@ def _uses(names: set[str], body: Body) -> Iterator[Name]:
     return (part for part in all_parts(body) if isinstance(part, Name) and part.id in names)
 
 
-def _is_for_nothing(use: Name, body: Body, names: set[str]) -> bool:
-    """Whether a function is lowered where its name stands, gets another name, or is called in a statement alone."""
+def _is_for_nothing(use: Name, body: Body, names: set[str], is_timed: bool) -> bool:
+    """Whether a function is lowered where its name stands, gets another name, or is called alone while time runs."""
     for statement in walk(body):
         if not any(part is use for part in own_parts(statement)):
             continue
@@ -67,7 +79,7 @@ def _is_for_nothing(use: Name, body: Body, names: set[str]) -> bool:
                 return True
         if any(_lowers(part, use) for part in own_parts(statement)):
             return True
-        return isinstance(statement, Do) and _called_alone(statement.value, use)
+        return is_timed and isinstance(statement, Do) and _called_alone(statement.value, use)
     return False
 
 
