@@ -400,7 +400,7 @@ class _Modules:
             if _is_layer(name):
                 return name.rpartition(".")[2]
         instance = self._instances.instance(expr) or self._given(expr)
-        if instance is None or instance.cls.framework is not EQUINOX:
+        if instance is None or instance.is_other_tree or instance.cls.framework is not EQUINOX:
             return None
         if not _is_whole(instance, self._code, self._evaluator):
             return None

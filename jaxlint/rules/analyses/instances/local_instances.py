@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 
+from msgspec.structs import replace
+
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.infer.evaluating.points import value_at
@@ -244,7 +246,8 @@ class LocalInstances:
                 if isinstance(owner, Instance):
                     field = owner.cls.field(attr)
                     if field is not None and field.annotation is not None:
-                        return plain(self._evaluator.promises.field(field, owner.cls))
+                        held_there = plain(self._evaluator.promises.field(field, owner.cls))
+                        return other_tree(held_there) if owner.is_other_tree else held_there
                     is_property = field is None and self._evaluator.getter(owner.cls, attr) is not None
                     if is_property or (not owner.cls.is_pytree and field is None):
                         with self._evaluator.calls.notes.muted():
@@ -309,6 +312,11 @@ class LocalInstances:
             return None
         wrapped = self._evaluator.calls.transformed.is_wrapped(symbol.declaration, symbol.module)
         return None if wrapped or symbol.declaration.is_generator else symbol
+
+
+def other_tree(part: Value) -> Value:
+    """What a part of an instance is that holds something else in the place of its leaves, as gradients do."""
+    return replace(part, is_other_tree=True) if isinstance(part, Instance) else part
 
 
 def may_be_instance(expr: Expr) -> bool:
