@@ -115,7 +115,7 @@ def edited(text: str, choice: random.Random) -> str:
 def edited_class(text: str, choice: random.Random) -> str:
     """A text after a random edit of one of its classes: of a member, a decorator, a base, a type or a default."""
     rows = text.split("\n")
-    heads = [at for at, row in enumerate(rows) if re.match(r"class \w+", row)]
+    heads = [at for at, row in enumerate(rows[:-1]) if re.match(r"class \w+", row)]
     if not heads:
         return text
     head = choice.choice(heads)
