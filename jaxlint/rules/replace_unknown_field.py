@@ -17,7 +17,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.target import Target
 from jaxlint.pytrees.updating import accepted_keywords
 from jaxlint.rules.analyses.bodies.filled_dicts import certain_keywords, filled_keywords
-from jaxlint.rules.analyses.bodies.lookups import is_looked_up, is_of_other_state, is_of_wider_tuple
+from jaxlint.rules.analyses.bodies.lookups import is_looked_up, is_of_other_state, is_of_own_state, is_of_wider_tuple
 from jaxlint.rules.analyses.changes.updates import unknown_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.analyses.fixes.renamed_keys import renaming_key
@@ -111,11 +111,12 @@ class ReplaceUnknownField(EventRule):
         assert isinstance(event, Replace)
         cls = event.receiver.cls
         update = _with_filled(event, evaluator)
+        unknown = unknown_keywords(update)
+        if unknown and is_of_own_state(event, {keyword.name for keyword in unknown}, evaluator):
+            return
         meant = {keyword.name for keyword in event.keywords}  # no field is meant twice
-        for keyword in unknown_keywords(update):
-            if any(
-                asks(event, keyword.name, evaluator) for asks in (is_looked_up, is_of_wider_tuple, is_of_other_state)
-            ):
+        for keyword in unknown:
+            if any(asks(event, keyword.name, evaluator) for asks in _OTHERWISE):
                 continue
             close = nearest(keyword.name, sorted(set(accepted_keywords(cls) or ()) - meant))
             meant.add(close or keyword.name)

@@ -23,6 +23,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import accepted_keywords, is_train_state
+from jaxlint.rules.analyses.bodies.lookups import is_of_own_state
 from jaxlint.rules.analyses.changes.collections_renewed import is_never_renewed, may_be_renewed
 from jaxlint.rules.analyses.changes.updates import misses_gradients
 from jaxlint.rules.analyses.fixes.rebinding import taking_result
@@ -240,7 +241,7 @@ def _required_fields(cls: PytreeClass, given: set[str | None]) -> list[str]:
 def _applied(event: CallMethod, evaluator: Evaluator) -> Iterator[Problem]:
     """Look at a call of `apply_gradients`."""
     cls, call = event.receiver.cls, event.call
-    if not misses_gradients(call):
+    if not misses_gradients(call) or is_of_own_state(event, (), evaluator):
         return
     what = "a positional argument" if call.positional else "no `grads`"
     at = call.positional[0].at if call.positional else call.func.at

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CallMethod, Place, Replace
+from jaxlint.infer.known.values import Instance
 from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.pytrees.updating import taken_by_method
+from jaxlint.pytrees.updating import is_train_state, taken_by_method
 from jaxlint.rules.analyses.bodies.around import outermost_body
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -159,6 +161,21 @@ def is_of_other_state(update: Replace, keyword: str, evaluator: Evaluator) -> bo
         for module in model.importers(place.module)
         for cls in _named_classes(module, evaluator)
     )
+
+
+def is_of_own_state(update: Replace | CallMethod, keywords: Collection[str], evaluator: Evaluator) -> bool:
+    """Whether code reads of a `TrainState` what flax's class has not, and does not only mean to set that here.
+
+    Then it is given a state of another class, which the annotation does not name; else the read raises first.
+    """
+    func, place, receiver = update.call.func, update.place, update.receiver
+    if not isinstance(receiver, Instance) or receiver.exact or not isinstance(func, Attribute) or not place.functions:
+        return False
+    cls, base = receiver.cls, dotted(func.value)
+    if base is None or not is_train_state(cls) or not is_stub(cls.module):
+        return False
+    body = evaluator.calls.body_of(FunctionSymbol(place.module, place.functions[0])) or ()
+    return any(attr not in keywords and misses_attribute(cls, attr, evaluator.model) for attr in _read(base, body))
 
 
 def _named_classes(module: Module, evaluator: Evaluator) -> list[PytreeClass]:
