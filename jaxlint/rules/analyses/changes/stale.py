@@ -11,6 +11,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
+from jaxlint.rules.analyses.changes.harmless_reads import is_only_reshaping, is_size_of_given, returned_by_property
 from jaxlint.rules.analyses.changes.items_changed import items_changed, items_read
 from jaxlint.rules.analyses.changes.on_the_host import is_only_reported
 from jaxlint.rules.analyses.changes.preparing import only_prepares, refuses_again
@@ -102,9 +103,12 @@ def _around(function: Function, cls: PytreeClass) -> tuple[PytreeClass, Function
 def _may_stand_in(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether methods may read an attribute only where an argument is not given.
 
-    That is `x if x is not None else self.x`, or `if x is None: x = self.x`.
+    That is `x if x is not None else self.x`, or `if x is None: x = self.x`, also by a property that returns it.
     """
-    for method, path, body in reading(attr, inside, cls, evaluator):
+    by = returned_by_property(attr, inside)
+    others = {name: function for name, function in inside.items() if name != by}
+    read = [one for name in (attr, by) if name is not None for one in reading(name, others, cls, evaluator)]
+    for method, path, body in read:
         every = list(all_parts(body))
         missing = [p.orelse for p in every if isinstance(p, Conditional) and _asks(p.test, "is not", method)]
         fallback = [part for expr in missing for part in parts(expr)]
@@ -193,8 +197,15 @@ def _may_only_report(attr: str, inside: Mapping[str, Function], cls: PytreeClass
     return all(is_only_reported(path, body) for _, path, body in reading(attr, inside, cls, evaluator))
 
 
+def _may_only_reshape(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether an attribute is the size of what is given, and methods may only reshape by it: then they compile anew."""
+    if not is_size_of_given(attr, cls):
+        return False
+    return all(is_only_reshaping(path, body) for _, path, body in reading(attr, inside, cls, evaluator))
+
+
 #: Ways to read an attribute in which it does not matter that it is the one of the first call.
-_HARMLESS = (_may_stand_in, _may_only_apply, _may_only_fold, _may_only_report)
+_HARMLESS = (_may_stand_in, _may_only_apply, _may_only_fold, _may_only_report, _may_only_reshape)
 
 
 def is_read_harmlessly(attr: str, inside: Mapping[str, Function], cls: PytreeClass, evaluator: Evaluator) -> bool:
