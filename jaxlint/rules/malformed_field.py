@@ -18,7 +18,7 @@ from jaxlint.rules.analyses.fixes.roles import mark
 from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import FieldDeclaration
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, same
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Display, Expr, Name, dotted, same
 
 #: What `dataclasses.field` takes, and with it the functions that pass on what they do not know.
 _ARGUMENTS = frozenset("default default_factory init repr hash compare metadata kw_only doc".split())
@@ -324,11 +324,18 @@ def _is_called(value: Value) -> bool:
 
 
 def _agree(first: FieldDeclaration, second: FieldDeclaration) -> bool:
-    """Whether two declarations of a field say the same, or one of them leaves the type open (`Any`)."""
+    """Whether two declarations of a field say the same, or one of them leaves the type more open (`Any`, `int | None`)."""
     if not same(first.value, second.value):
         return False
     types = (first.annotation, second.annotation)
-    return same(*types) or any(dotted(one) in ("Any", "typing.Any") for one in types)
+    if same(*types) or any(dotted(one) in ("Any", "typing.Any") for one in types):
+        return True
+    return any(_is_one_of(*pair) for pair in (types, types[::-1]))
+
+
+def _is_one_of(annotation: Expr | None, union: Expr | None) -> bool:
+    """Whether an annotation is one side of a union."""
+    return isinstance(union, Binary) and union.op == "|" and any(same(annotation, one) for one in (union.left, union.right))
 
 
 def _twice(cls: PytreeClass, declared: FieldDeclaration) -> Problem:
