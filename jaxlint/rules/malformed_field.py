@@ -335,7 +335,8 @@ def _agree(first: FieldDeclaration, second: FieldDeclaration) -> bool:
 
 def _is_one_of(annotation: Expr | None, union: Expr | None) -> bool:
     """Whether an annotation is one side of a union."""
-    return isinstance(union, Binary) and union.op == "|" and any(same(annotation, one) for one in (union.left, union.right))
+    sides = (union.left, union.right) if isinstance(union, Binary) and union.op == "|" else ()
+    return any(same(annotation, one) for one in sides)
 
 
 def _twice(cls: PytreeClass, declared: FieldDeclaration) -> Problem:
