@@ -324,7 +324,7 @@ def _is_called(value: Value) -> bool:
 
 
 def _agree(first: FieldDeclaration, second: FieldDeclaration) -> bool:
-    """Whether two declarations of a field say the same, or one of them leaves the type more open (`Any`, `int | None`)."""
+    """Whether two declarations of a field say the same, or one leaves the type more open (`Any`, `int | None`)."""
     if not same(first.value, second.value):
         return False
     types = (first.annotation, second.annotation)
