@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import msgspec
 from mypy.nodes import Import, ImportAll, ImportBase, ImportFrom, MypyFile
@@ -90,11 +91,22 @@ class Reader:
         return Declared(frozenset(decorated), inheriting, registers, "__init_subclass__" in text)
 
 
-def may_be_inherited(name: str, text: str) -> bool:
-    """Whether classes of a text may inherit from the class of that name, or from what is declared elsewhere."""
+class Inherited(NamedTuple):
+    """Of which classes those of a text may inherit, by name; `others` of classes that are declared elsewhere, too."""
+
+    names: frozenset[str] = frozenset()
+    others: bool = False
+
+    def may_hold(self, name: str) -> bool:
+        """Whether classes of the text may inherit from the class of that name."""
+        return self.others or name in self.names
+
+
+def inherited_in(text: str) -> Inherited:
+    """Of which classes those of a text may inherit."""
     found = [(match[2], match[3]) for match in _CLASS.finditer(f"\n{text}")]
-    bases = {word for _, written in found for word in _WORD.findall(written)}
-    return name in bases or not bases <= _NO_OWN_BASES | {declared for declared, _ in found}
+    names = frozenset(word for _, bases in found for word in _WORD.findall(bases))
+    return Inherited(names, not names <= _NO_OWN_BASES | {declared for declared, _ in found})
 
 
 def may_delete(text: str) -> bool:

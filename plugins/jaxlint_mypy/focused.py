@@ -20,7 +20,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import see_updates
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.source import Unreadable
-from jaxlint_mypy.declared import may_be_inherited, may_transform
+from jaxlint_mypy.declared import Inherited, inherited_in, may_transform
 from jaxlint_mypy.glimpses import GlimpsedModule
 
 #: Packages that are known by name: what of them jaxlint knows is declared in jaxlint itself.
@@ -37,6 +37,11 @@ class FocusedModel(PytreeModel):
     focused: Module | None = None
     _indexed: Module | None = None
 
+    @cached_property
+    def _inherited(self) -> dict[str, Inherited]:
+        """What the classes of a module may inherit from, by its path."""
+        return {}
+
     def focus(self, module: Module) -> None:
         """Look at this module from now on."""
         self.focused = module
@@ -45,12 +50,17 @@ class FocusedModel(PytreeModel):
     def subclasses(self, cls: PytreeClass) -> Family:
         """The classes of the module that inherit from `cls`, directly or not."""
         module = self.focused
-        if module is None or not may_be_inherited(cls.name, _text_of(module)):
+        if module is None or not self._inherited_in(module).may_hold(cls.name):
             return Family()
         if module is not self._indexed:
             self._indexed = module
             self.project_index.subclasses = subclasses_among(self.classes_in(module))
         return super().subclasses(cls)
+
+    def _inherited_in(self, module: Module) -> Inherited:
+        if module.path not in self._inherited:
+            self._inherited[module.path] = inherited_in(_text_of(module))
+        return self._inherited[module.path]
 
     def overriding(self, cls: PytreeClass, method: str, most: int) -> list[PytreeClass] | None:
         """Those of them that have a method of that name of their own."""

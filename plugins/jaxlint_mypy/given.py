@@ -60,18 +60,20 @@ def of_branches(front: FrontEnd, name: str, ctx: FunctionContext) -> Type:
 
 
 def of_calling(front: FrontEnd, name: str, ctx: FunctionSigContext) -> FunctionLike:
-    """The signature in which lambdas take the pytree classes that they are given; all else stays open."""
+    """The signature in which lambdas take the pytree classes that they are given, which a loop returns, too."""
     signature, checker = ctx.default_signature, ctx.api
     functions, values = _CALLING[name]
     given = dict(zip(signature.arg_names, ctx.args, strict=True))
     if not isinstance(checker, TypeChecker) or not given.keys() >= {*functions, *values}:
         return signature
-    lambdas = [one for function in functions for expression in given[function] for one in _lambdas(expression)]
     passed = [value for parameter in values for value in given[parameter]]
-    if not lambdas or any(len(one.arguments) != len(passed) for one in lambdas):
-        return signature
     taken = [_certain(pytrees_in(front, type_again(checker, value))) for value in passed]
-    if all(isinstance(get_proper_type(one), AnyType) for one in taken):
+    if not taken or all(isinstance(get_proper_type(one), AnyType) for one in taken):
+        return signature
+    if name == "fori_loop":
+        signature = signature.copy_modified(ret_type=taken[-1])
+    lambdas = [one for function in functions for expression in given[function] for one in _lambdas(expression)]
+    if not lambdas or any(len(one.arguments) != len(passed) for one in lambdas):
         return signature
     wanted = CallableType(
         taken, [nodes.ARG_POS] * len(taken), [None] * len(taken), ANY, checker.named_type("builtins.function")
@@ -80,10 +82,7 @@ def of_calling(front: FrontEnd, name: str, ctx: FunctionSigContext) -> FunctionL
     if name == "switch" and all(map(_is_lambda, _items(given["branches"][0]))):
         types["branches"] = checker.named_generic_type("typing.Sequence", [wanted])
     known = zip(signature.arg_names, signature.arg_types, strict=True)
-    return signature.copy_modified(
-        arg_types=[types.get(text, typ) for text, typ in known],
-        ret_type=taken[-1] if name == "fori_loop" else signature.ret_type,
-    )
+    return signature.copy_modified(arg_types=[types.get(text, typ) for text, typ in known])
 
 
 def _certain(typ: Type) -> Type:

@@ -77,16 +77,17 @@ class ItemFeeder:
         return plain(without_none(plain(self.feeder.value(checker, node))))
 
     def _made(self, checker: TypeChecker, held: Expression, statements: Statements) -> list[Value] | None:
-        """What the function itself puts into the field through which `held` is reached; None if it does not."""
-        attr = ""
+        """What the function itself puts into the field that holds `held`; None if it does not."""
+        fields: list[str] = []
         while isinstance(held, (MemberExpr, IndexExpr)):
-            attr, held = (held.name, held.expr) if isinstance(held, MemberExpr) else (attr, held.base)
-        if not attr or not isinstance(held, NameExpr):
+            fields += [held.name] if isinstance(held, MemberExpr) else []
+            held = held.expr if isinstance(held, MemberExpr) else held.base
+        if len(fields) != 1 or not isinstance(held, NameExpr):  # what a field of a field holds was not given here
             return None
         given = [g for g in statements.given(held.name) if isinstance(g, CallExpr)]
         made = [(g, g.callee.node) for g in given if isinstance(g.callee, nodes.RefExpr)]
         calls = [(call, info) for call, info in made if isinstance(info, nodes.TypeInfo)]
-        return [self._argument(checker, call, info, attr) for call, info in calls] if calls else None
+        return [self._argument(checker, call, info, fields[0]) for call, info in calls] if calls else None
 
     def _argument(self, checker: TypeChecker, call: CallExpr, info: nodes.TypeInfo, name: str) -> Value:
         """What the call of a class gives a parameter."""

@@ -19,6 +19,22 @@ def f(s: S) -> None:
     print(update(fn=partial(two, k=2)))
     print(update(fn="relu"))  # E: type
 """,
+    "looped": "# only: flax node chex jdc jax equinox"
+    + """
+@class S
+    x: jax.Array
+    n: int = 0
+def body(i: int, s: S) -> S:
+    return s
+def f(s: S, x: jax.Array) -> S:
+    out = jax.lax.fori_loop(0, 3, body, s)
+    out.n = 2  # E: frozen
+    number = jax.lax.fori_loop(0, 3, lambda i, k: k + i, 0)
+    number.anything()
+    pair = jax.lax.fori_loop(0, 3, lambda i, p: p, (s, x))
+    pair[0].n = 3  # E: frozen
+    return out
+""",
     "fields_of_untyped_function": "# only: simple_pytree\nfrom simple_pytree import field, static_field"
     + """
 @class S

@@ -61,6 +61,22 @@ def f(raw: t.Any) -> S:
     s.x[0] = 1.0
     return s
 """,
+    "items_of_nested": "# only: seen"
+    + """
+@class S
+    x: jax.Array
+@class T
+    inner: S
+def f() -> None:
+    t = T(inner=S(x=jnp.zeros(3)))
+    t.inner.x[0] = 1.0  # E: item
+def g(raw: t.Any) -> None:
+    t = T(inner=S(x=raw))
+    t.inner.x[0] = 1.0
+    s = S(x=raw)
+    t = T(inner=s)
+    t.inner.x[0] = 1.0
+""",
     "read_items_ok": "# only: flax"
     + """
 @class S
