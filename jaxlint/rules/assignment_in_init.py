@@ -12,7 +12,6 @@ from jaxlint.infer.evaluating.events import AssignAttribute, Event
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.rebuild import rebuild_of
-from jaxlint.rules.analyses.fixes.factory import computing_once
 from jaxlint.rules.analyses.rebuilding.frozen import assignment_error, in_construction, refuses_assignment
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Name
@@ -150,6 +149,8 @@ def _may_run_again(event: AssignAttribute, cls: PytreeClass, evaluator: Evaluato
 @proposing
 def _in_factory(event: AssignAttribute, cls: PytreeClass, evaluator: Evaluator) -> Proposal | None:
     """The fix that computes the field in a classmethod."""
+    from jaxlint.rules.analyses.fixes.factory import computing_once
+
     method = event.place.method
     if method is None or cls.field(event.attr) is None or event.place.owner is not cls:
         return None

@@ -15,8 +15,6 @@ from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Caching
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
-from jaxlint.rules.analyses.changes.copied_state import changed_in_copy
-from jaxlint.rules.analyses.changes.stale import reads
 from jaxlint.rules.analyses.instances.methods import is_written, own_methods, run_by
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
@@ -138,10 +136,8 @@ def _copied_along(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         decorator = _caching(function, cls, evaluator)
         if decorator is None:
             continue
-        read = reads(run_by(function, cls).values(), cls)
         for method in own:
-            changed = changed_in_copy(method, cls.module, evaluator)
-            if changed is not None and (not changed or not read.isdisjoint(changed)):
+            if _goes_stale(function, method, cls, evaluator):
                 yield Problem(
                     at=function.at,
                     message=(
@@ -154,6 +150,17 @@ def _copied_along(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
                     fix=_as_property(function, decorator, cls.module, evaluator),
                 )
                 break
+
+
+def _goes_stale(function: Function, method: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a method makes a copy of the instance with other values of what a cached value is made of."""
+    from jaxlint.rules.analyses.changes.copied_state import changed_in_copy
+    from jaxlint.rules.analyses.changes.stale import reads
+
+    changed = changed_in_copy(method, cls.module, evaluator)
+    if changed is None:
+        return False
+    return not changed or not reads(run_by(function, cls).values(), cls).isdisjoint(changed)
 
 
 @proposing

@@ -11,7 +11,6 @@ from jaxlint.pytrees.markers import Marker, static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.arrays_held import holds_array
 from jaxlint.rules.analyses.fields.meant_static import annotated_value, data_confidence, leaf_consequence
-from jaxlint.rules.analyses.fixes.roles import drop_marker, move_to_meta, remark
 from jaxlint.rules.analyses.instances.registering import may_be_overtaken
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.syntax.expressions import Call, Span
@@ -120,6 +119,8 @@ def _is_nested_marker(marker: Marker, cls: PytreeClass) -> bool:
 
 
 def _problem(cls: PytreeClass, field: Field, marker: Marker, evaluator: Evaluator) -> Problem:
+    from jaxlint.rules.analyses.fixes.roles import drop_marker, move_to_meta, remark
+
     framework = cls.framework
     spelling = framework.static_spelling
     consequence = leaf_consequence(field, cls, evaluator)

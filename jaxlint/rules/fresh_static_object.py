@@ -18,7 +18,6 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import is_train_state
-from jaxlint.rules.analyses.fields.fresh_arguments import FreshArgument, fresh_arguments
 from jaxlint.rules.analyses.fields.freshness import Freshness, is_held
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.syntax.expressions import (
@@ -46,6 +45,7 @@ from jaxlint.syntax.statements import (
 
 if TYPE_CHECKING:
     from jaxlint.infer.choosing.waiting import Candidate
+    from jaxlint.rules.analyses.fields.fresh_arguments import FreshArgument
 
 
 class _Put(msgspec.Struct, frozen=True):
@@ -193,6 +193,7 @@ class FreshStaticObject(BodyRule, ClassRule):
         """Look at what the loops of a body put into static fields."""
         from jaxlint.rules.analyses.bodies.loops import classes_compiled
         from jaxlint.rules.analyses.bodies.turns import Turn
+        from jaxlint.rules.analyses.fields.fresh_arguments import fresh_arguments
         from jaxlint.rules.analyses.fields.seldom_moved import happens_seldom
         from jaxlint.rules.analyses.fixes.hoisting import making_once
         from jaxlint.rules.analyses.under_trace.traced import is_seen_to_cross

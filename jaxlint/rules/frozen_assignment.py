@@ -13,9 +13,6 @@ from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.updating import is_left_to_class, update_text
 from jaxlint.rules.analyses.bodies.lookups import is_belied
-from jaxlint.rules.analyses.fixes.copies import made_anew_help
-from jaxlint.rules.analyses.fixes.none_given import may_be_none
-from jaxlint.rules.analyses.fixes.rebinding import rebinding, rebinding_help
 from jaxlint.rules.analyses.instances.methods import is_left_over
 from jaxlint.rules.analyses.rebuilding.frozen import (
     assignment_error,
@@ -139,6 +136,8 @@ class FrozenAssignment(EventRule):
         if event.how == "delete" and cls.framework.deletion and is_deleted:
             yield _deleted(event, cls)
             return
+        from jaxlint.rules.analyses.fixes.rebinding import rebinding
+
         target = f"{event.receiver_text or ''}.{event.attr}" if event.attr else f"an attribute of {_name(event)}"
         verb = _VERBS.get(event.how, "assigning")
         yield Problem(
@@ -193,6 +192,10 @@ def _quoted(target: str) -> str:
 @advising
 def _way_out(cls: PytreeClass, event: AssignAttribute, evaluator: Evaluator) -> str:
     """The update to write instead, and where its result goes."""
+    from jaxlint.rules.analyses.fixes.copies import made_anew_help
+    from jaxlint.rules.analyses.fixes.none_given import may_be_none
+    from jaxlint.rules.analyses.fixes.rebinding import rebinding_help
+
     if event.how == "delete":
         return "build a new instance instead"
     if _is_misspelt(event):

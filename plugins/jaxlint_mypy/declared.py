@@ -124,7 +124,8 @@ def may_transform(text: str) -> bool:
 
 def imports_framework(tree: MypyFile) -> bool:
     """Whether a module that mypy has parsed names one of the frameworks, or of their modules, in an import."""
-    return any(_FRAMEWORK.search(name) for statement in tree.imports for name in _imported(statement))
+    names = "\n".join([name for statement in tree.imports for name in _imported(statement)])
+    return _FRAMEWORK.search(names) is not None
 
 
 def _imported(statement: ImportBase) -> list[str]:

@@ -118,7 +118,7 @@ class Hooks:
         """Who answers a question about a name, and whether that stays so."""
         if self.front.stale:
             self._refresh()
-        if fullname.partition(".")[0] in _OF_OTHERS and fullname not in _OF_STANDARD and question in _ABOUT_FUNCTIONS:
+        if question in _ABOUT_FUNCTIONS and fullname.partition(".")[0] in _OF_OTHERS and fullname not in _OF_STANDARD:
             return None, not self.front.is_daemon
         callback: Callable[[Any], Any] | None = getattr(self, question)(fullname)
         return callback, self.is_settled(question, fullname)

@@ -173,9 +173,10 @@ class JaxlintPlugin(Plugin):
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Attributes of classes that refuse assignment, or that have static fields."""
         owner, _, name = fullname.rpartition(".")
-        if name not in GENERATED and owner in self._owners:
-            return self._owners[owner]
         found: Callable[[AttributeContext], Type] | None
+        if name not in GENERATED and owner in self._owners:
+            found = self._known["attribute"][fullname] = self._owners[owner]
+            return found
         found = self._hook("an attribute", "attribute", fullname, lambda ctx: ctx.default_attr_type)
         if name not in GENERATED and fullname in self._known.get("attribute", ()):
             self._owners[owner] = found

@@ -225,12 +225,14 @@ class TypesOnly:
         """Why instances of a type have no hash, as a sentence; empty if they have one."""
         instance = instance_of(typ)
         known = self.front.class_of(instance.type) if instance is not None else None
-        if known is not None and known.is_pytree and known.params is not None:
+        if known is None or not known.is_pytree:
+            return ""
+        if known.params is not None:
             if all(is_hashable(one) is False for one in (known, *self.front.model.subclasses(known))):
                 return f"`{known.name}` is compared by value and not frozen, so it has no hash (TypeError)"
         found = self._holder(typ, "compare", "hash")
         if found is None:
-            return "" if known is None or not known.is_pytree else self._unhashable_within(known)
+            return self._unhashable_within(known)
         cls, array = found
         family = [cls, *self.front.model.subclasses(cls)]
         if not all(is_hashable(one) and hashes_fields(one) for one in family):

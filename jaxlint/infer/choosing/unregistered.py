@@ -40,7 +40,9 @@ def is_unregistered(cls: PytreeClass, model: PytreeModel, *, exact: bool = False
     """Whether an instance of a class (or, unless `exact`, of any of its subclasses) is certainly no pytree."""
     if not exact and (not _holds_something(cls) or cls.abstract_methods):
         return False  # a mixin or an interface
-    return all(_is_unregistered(one, model) for one in model.family(cls, exact=exact))
+    if not _is_unregistered(cls, model):
+        return False  # as most classes are that are asked for, whose subclasses need not be looked for then
+    return all(_is_unregistered(one, model) for one in model.family(cls, exact=exact) if one is not cls)
 
 
 def _holds_something(cls: PytreeClass) -> bool:
