@@ -8,18 +8,14 @@ from functools import lru_cache
 
 from msgspec import structs
 
-from jaxlint.cst.changes import Proposal, Rewrite
-from jaxlint.cst.failing import proposing
-from jaxlint.cst.imports import spelled
-from jaxlint.finding import Applicability, Confidence
+from jaxlint.finding import Confidence
 from jaxlint.infer.choosing.given import is_pytree
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import NONE, Container, Instance, UnknownValue, options, plain
+from jaxlint.infer.known.values import NONE, Container, Instance, UnknownValue, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, Resolver, ValueSymbol
-from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.compared import (
@@ -31,6 +27,7 @@ from jaxlint.rules.analyses.fields.compared import (
     unequal_message,
 )
 from jaxlint.rules.analyses.fields.hashing import unhashable_instance
+from jaxlint.rules.analyses.fixes.comparing_leaves import OPPOSITE, comparing_leaves
 from jaxlint.rules.analyses.instances.built_alike import behind_unlike, same_in_both, single_in_one
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances, may_be_instance
 from jaxlint.rules.analyses.instances.made_anew import fields_anew
@@ -53,7 +50,6 @@ from jaxlint.syntax.expressions import (
     Subscript,
     Unary,
     dotted,
-    is_none,
     last_name,
     without_call,
 )
@@ -62,11 +58,6 @@ from jaxlint.syntax.statements import Assert, If, While
 
 _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
 _CACHE_NAMES = frozenset(name.rpartition(".")[2] for name in _CACHES)
-#: How the leaves of two instances are compared, by what compares the instances.
-_TEMPLATES = {
-    "==": "tree.all(tree.map(array_equal, {0}, {1}))",
-    "!=": "not tree.all(tree.map(array_equal, {0}, {1}))",
-}
 _DICTS = frozenset({"dict", "mapping"})
 _HASHING = _DICTS | {"set"}
 #: The last names of calls that may hash an argument.
@@ -131,7 +122,8 @@ class ArrayEquality(BodyRule):
     ## Fix safety
 
     `a == b` becomes `jax.tree.all(jax.tree.map(jnp.array_equal, a, b))`, and `!=` its opposite, where all fields are
-    leaves. The fix is unsafe: instances of another structure raise.
+    leaves; in a function that is traced `jax.tree.reduce(jnp.logical_and, ...)`, unless Python asks there whether it is
+    true. The fix is unsafe: instances of another structure raise.
 
     ## When not to use it
 
@@ -180,8 +172,9 @@ class ArrayEquality(BodyRule):
             match part:
                 case Compare(left=left, ops=(op,), comparators=(right,)):
                     found = _compared(part, left, op, right, instances, evaluator, code)
-                    if found is not None and op in _TEMPLATES:
-                        fix = _leaf_by_leaf(part, instances.instance(left), code, evaluator)
+                    if found is not None and op in OPPOSITE:
+                        is_tested = id(part) in _tested_in(code)
+                        fix = comparing_leaves(part, instances.instance(left), is_tested, code, evaluator)
                         found = structs.replace(found, fix=fix)
                 case Call(func=Attribute(value=held, attr=attr), args=(argument,)) if attr in SEARCHES:
                     if isinstance(plain(instances.value(held)), Container):
@@ -292,31 +285,6 @@ def _compared(
         if in_display or is_list or (isinstance(held, Container) and held.kind in ("list", "tuple", "sequence")):
             return _searched(at, left, f"`{op}`", instances, evaluator)
     return None
-
-
-@proposing
-def _leaf_by_leaf(part: Compare, instance: Instance | None, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
-    """The fix that compares leaf by leaf; all have to be equal."""
-    if instance is None or any(f.role is not Role.LEAF for f in instance.cls.fields):
-        return None  # what is static and differs cannot be mapped over
-    if any(_may_differ(field, instance.cls, evaluator) for field in instance.cls.fields):
-        return None
-    module, resolver = code.place.module, evaluator.model.resolver
-    names = [spelled(name, module, resolver, code.scope) for name in ("jax.tree", "jax.numpy.array_equal")]
-    if None in names:
-        return None
-    (tree, _), (equal, _) = written = [name for name in names if name is not None]
-    template = _TEMPLATES[part.ops[0]].replace("tree.", f"{tree}.").replace("array_equal", equal)
-    change = Rewrite(part.at, template, (part.left.at, part.comparators[0].at))
-    imports = tuple(needed for _, some in written for needed in some)
-    return Proposal("Compare the leaves", Applicability.UNSAFE, (change,), imports)
-
-
-def _may_differ(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a leaf may be None, or a list or a dict: in two instances it may be another structure."""
-    held = options(plain(evaluator.promises.field(field, cls)))
-    is_empty = field.default is not None and is_none(field.default.expr)
-    return is_empty or any(one == NONE or isinstance(one, Container) for one in held)
 
 
 def _searched(at: Expr, expr: Expr, how: str, instances: LocalInstances, evaluator: Evaluator) -> Problem | None:

@@ -208,6 +208,8 @@ def _way_out(cls: PytreeClass, event: AssignAttribute, evaluator: Evaluator) -> 
     update = update_text(cls, name, attr, named_by, is_empty=may_be_none(cls, attr, event.place, evaluator))
     if name is None:
         return f"put a copy made with `{update}` in its place"
+    if event.attr and cls.field(attr) is None and cls.method(attr) is not None:
+        return f"make a copy with another value of the field that `{attr}` is computed from"
     if is_left_to_class(cls, attr):
         return f"set `{attr}` in `__init__`, which makes it part of the pytree, and make a copy with `{update}`"
     if event.attr and misses_attribute(cls, event.attr, evaluator.model):

@@ -262,3 +262,61 @@ def test_what_may_be_none_is_a_leaf(where: str) -> None:
     after, left = fix_source(program, settings=Settings(select=("JAX401",)))
     assert not left
     assert f"cell, x{', is_leaf=lambda x: x is None' if is_leaf else ''})" in after
+
+
+EQUAL = """\
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+
+@struct.dataclass
+class Pair:
+    x: jax.Array
+    y: jax.Array
+
+
+{}
+def compare(a: Pair, b: Pair):
+    {}
+"""
+LEAVES = "jax.tree.map(jnp.array_equal, a, b)"
+
+
+@pytest.mark.parametrize(
+    ("above", "before", "after"),
+    [
+        ("@jax.jit", "return a == b", f"return jax.tree.reduce(jnp.logical_and, {LEAVES})"),
+        ("@jax.vmap", "return a != b", f"return jnp.logical_not(jax.tree.reduce(jnp.logical_and, {LEAVES}))"),
+        ("@jax.jit", "return 1 if a == b else 2", None),
+        ("# not traced", "return 1 if a == b else 2", f"return 1 if jax.tree.all({LEAVES}) else 2"),
+    ],
+)
+def test_what_is_traced_is_not_asked_for_its_truth(above: str, before: str, after: str | None) -> None:
+    text = EQUAL.format(above, before)
+    assert fix_source(text, settings=Settings(select=("JAX508",)), unsafe=True)[0] == EQUAL.format(
+        above, after or before
+    )
+
+
+def test_what_is_no_field_is_not_replaced() -> None:
+    """A property with a setter, which a frozen class refuses, too."""
+    program = """
+import jax
+from flax import struct
+
+
+@struct.dataclass
+class Box:
+    half: jax.Array
+
+    @property
+    def size(self):
+        return self.half * 2
+
+
+box = Box(1.0)
+box.size = 4.0
+"""
+    (found,) = fix_source(program, settings=Settings(select=("JAX401",)), unsafe=True)[1]
+    assert found.help == "make a copy with another value of the field that `size` is computed from"

@@ -50,7 +50,7 @@ class AlikeValues:
         first = self.changing(one)
         return first is not None and first == self.changing(other)
 
-    def is_declared(self, kind: str, field: str | None, call: Call) -> bool:
+    def is_said_to_be(self, kind: str, field: str | None, call: Call) -> bool:
         """Whether a class says that a field, which a call gives a value, is a number of a kind."""
         cls = self._class_of(call)
         known = None if cls is None or field is None else cls.field(field)
@@ -133,7 +133,7 @@ class AlikeValues:
         for argument in call.args:
             kinds = self.changing(argument.value)
             for kind in NUMBERS.intersection(map(str, kinds or ())) if kinds and kinds <= NUMBERS else ():
-                if not self.is_declared(kind, argument.keyword, call):
+                if not self.is_said_to_be(kind, argument.keyword, call):
                     yield argument.keyword, kind
 
     def _class_of(self, call: Call) -> PytreeClass | None:

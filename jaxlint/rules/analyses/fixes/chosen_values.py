@@ -105,7 +105,7 @@ class ChosenValues:
         """What a call gives fields that makes numbers of another kind than these are said to be."""
         for argument in call.args:
             kinds = self._kinds(argument.value)
-            if kinds and not (kinds == {"float"} and self._alike.is_declared("float", argument.keyword, call)):
+            if kinds and not (kinds == {"float"} and self._alike.is_said_to_be("float", argument.keyword, call)):
                 yield argument.keyword, kinds
 
     def _together(self, exprs: Iterable[Expr], also: Iterable[str]) -> object:
