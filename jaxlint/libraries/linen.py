@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 #: The base class of modules.
 MODULE = "flax.linen.Module"
 #: Its methods that are called from outside, and are given the parameters or make them.
 METHODS = frozenset({"apply", "init"})
+#: The method in which, and below which, attributes may be assigned of a module that has its parameters.
+SETUP = "setup"
+#: The decorator of methods that run with parameters alone; without any, a module is not frozen.
+COMPACT = "flax.linen.compact"
+#: What an assignment raises elsewhere, and that of a field in `setup`.
+FROZEN_ERROR = "flax.errors.SetAttributeFrozenModuleError"
+FIELD_ERROR = "flax.errors.SetAttributeInModuleSetupError"
+#: What a module makes of a list or a dict that is assigned to an attribute.
+MADE_OF = {"list": "tuple", "dict": "FrozenDict"}
+
+
+def is_imported(modules: Iterable[str]) -> bool:
+    """Whether one of the modules that a file imports is this library, or a part of it."""
+    return any(name == "flax" or name.startswith("flax.linen") for name in modules)

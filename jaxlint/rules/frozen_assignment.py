@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from jaxlint.cst.failing import advising
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import AssignAttribute, Event
+from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Event
+from jaxlint.libraries import linen
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.missing_members import misses_attribute
 from jaxlint.pytrees.model import PytreeClass
@@ -22,7 +23,8 @@ from jaxlint.rules.analyses.rebuilding.frozen import (
     may_be_set_by_attribute,
     refuses_assignment,
 )
-from jaxlint.rules.base import EventRule, Problem
+from jaxlint.rules.analyses.rebuilding.frozen_modules import refused_by_module
+from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.statements import For, target_names, walk
 
@@ -31,7 +33,7 @@ _VERBS = {"delete": "deleting", "augment": "changing"}
 _MISSPELT = frozenset({"__init", "__init_", "_init__", "__ini__", "__int__", "__inti__", "__intit__"})
 
 
-class FrozenAssignment(EventRule):
+class FrozenAssignment(EventRule, BodyRule):
     """
     ## What it does
 
@@ -87,6 +89,9 @@ class FrozenAssignment(EventRule):
     are called only from there, with penzai in a custom `__init__`, with jax_dataclasses inside
     `with copy_and_mutate(x) as y` and in functions that are called there. Where `__init__` and `__post_init__` may not
     assign to `self`, that is JAX306.
+
+    A module of flax.linen is no pytree, and as frozen outside of `setup` and what that calls alone; the fields are so
+    in `setup`, too, and of a list that is assigned there it makes a tuple, of a dict a FrozenDict.
 
     ## Fix safety
 
@@ -152,6 +157,21 @@ class FrozenAssignment(EventRule):
             subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
             fix=None if _is_misspelt(event) else rebinding(event, evaluator),
         )
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what a method of a module of flax.linen does to its `self`."""
+        for refused in refused_by_module(code, evaluator):
+            assert code.place.owner is not None
+            cls = code.place.owner
+            yield Problem(
+                at=refused.at,
+                message=(
+                    f"`{cls.name}` is frozen ({linen.MODULE}): {refused.what} raises {refused.error}; {refused.way_out}"
+                ),
+                reason="a module is bound to its parameters anew for each call, and keeps nothing else",
+                help=refused.way_out,
+                subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{refused.attr}",
+            )
 
 
 def _confidence(event: AssignAttribute, evaluator: Evaluator) -> Confidence | None:

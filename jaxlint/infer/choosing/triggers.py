@@ -29,6 +29,7 @@ from jaxlint.infer.choosing.waiting import Candidate, Waiting
 from jaxlint.infer.known.annotations import AnnotationReader
 from jaxlint.infer.transforms.calling import CallingFunctions, is_transformed
 from jaxlint.infer.transforms.transformed import TransformedFunctions, names_static
+from jaxlint.libraries import linen
 from jaxlint.libraries.arrays import AT_METHODS
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
 from jaxlint.libraries.transforms import LAST_NAMES, TRANSFORMS
@@ -106,7 +107,7 @@ class Triggers:
         #: The names of the classes that are certainly no pytrees, in the module that was asked for last.
         self._unregistered: frozenset[str] = frozenset()
         #: Whether it names a class whose instances may hold what a transformation made of a method.
-        self._names_transforming = False
+        self._names_transforming = self._may_be_linen = False
 
     def worth_reading(self, module: Module) -> list[tuple[Unit, Rows]]:
         """The units of a module that are worth reading, in source order, and the rows of their functions that are."""
@@ -116,6 +117,7 @@ class Triggers:
         self._unregistered = frozenset(name for name in called if self.given.names_unregistered(name, module))
         named = module.outline.module_scope.bindings.keys() | called
         self._names_transforming = not named.isdisjoint(self.model.project_index.transforming_class_names)
+        self._may_be_linen = linen.is_imported(name for _, name in module.outline.imported_modules)
         self._static_rows = [a.call.at.row for a in module.outline.applying if names_static(a.call)]
         wanted = {place(piece) for piece in pieces if self._triggers(piece, module)}
         wanted |= self._transformed(pieces, module)
@@ -314,6 +316,7 @@ class Triggers:
             or ("[]" in unit.methods and self._stores_in_array(unit, module))
             or self._holds_transformed_function(unit, module)
             or (unit.stores and self._names_transforming)
+            or (self._may_be_linen and bool(unit.self_stores or unit.mutations))
             or not unit.calls.isdisjoint(self._interesting)
         )
 

@@ -1,0 +1,155 @@
+"""Assignments to modules of flax.linen, which are frozen outside of `setup`, and changes of what they have frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from jaxlint.infer.bodies.expecting import expected_to_work
+from jaxlint.infer.bodies.slots import changed_by
+from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.libraries import linen
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.instances.methods import own_methods
+from jaxlint.rules.analyses.rebuilding.frozen import is_called_only_by
+from jaxlint.symbols.outline import MUTATING, Function
+from jaxlint.syntax.expressions import (
+    Attribute,
+    Call,
+    Comprehension,
+    DictDisplay,
+    Display,
+    Expr,
+    Name,
+    Subscript,
+    is_special,
+    last_name,
+)
+from jaxlint.syntax.statements import Do, Statement, Try, targets_of, walk
+
+_SETUP = frozenset({linen.SETUP})
+
+
+class RefusedByModule(msgspec.Struct, frozen=True):
+    """A statement that a module refuses: where it is, what it does, what that raises, and the way out."""
+
+    at: object
+    attr: str
+    what: str
+    error: str
+    way_out: str
+
+
+def refused_by_module(code: CodeRead, evaluator: Evaluator) -> Iterator[RefusedByModule]:
+    """What a method of a module of flax.linen assigns to `self` that is frozen, or puts into what is."""
+    method, owner = code.place.method, code.place.owner
+    if owner is None or method is None or method is not code.function or method.self_name is None:
+        return
+    if not evaluator.inherits(owner, linen.MODULE) or owner.method("__setattr__") is not None:
+        return
+    family = evaluator.model.subclasses(owner).below(*owner.mro)
+    in_setup = is_called_only_by(method.name, family, _SETUP)
+    if not in_setup and not is_called_only_by(method.name, family, _running_with_parameters(owner, evaluator)):
+        return
+    every = (field for cls in owner.mro for field in cls.symbol.declaration.fields)
+    fields = {field.name for field in every if not _is_class_variable(field.annotation)}
+    tried = {id(s) for statement in walk(code.body) if isinstance(statement, Try) for s in walk(statement.body)}
+    for statement in expected_to_work(code.body, linen.FROZEN_ERROR.rpartition(".")[2]):
+        if id(statement) in tried:
+            continue
+        for target in targets_of(statement):
+            attr = _attribute(target, method)
+            if attr is None or is_special(attr):
+                continue
+            if not in_setup:
+                yield _assigned(target.at, method, attr)
+            elif attr in fields:
+                yield _field_assigned(target.at, method, attr)
+        yield from _frozen_changed(statement, method, owner)
+
+
+def _running_with_parameters(owner: PytreeClass, evaluator: Evaluator) -> frozenset[str]:
+    """The methods that only run where the module has its parameters: before that, it takes what is assigned."""
+    own = [(cls.module, method) for cls in owner.mro for method in own_methods(cls)]
+    named = evaluator.model.resolver.library_name
+    found = {m.name for module, m in own if any(named(d, module, m.scope) == linen.COMPACT for d in m.decorators)}
+    return frozenset(found | ({"__call__"} if owner.method(linen.SETUP) is not None else set()))
+
+
+def _is_class_variable(annotation: Expr) -> bool:
+    return last_name(annotation.value if isinstance(annotation, Subscript) else annotation) == "ClassVar"
+
+
+def _attribute(target: Expr, method: Function) -> str | None:
+    """The attribute of `self` that a target is."""
+    match target:
+        case Attribute(value=Name(id=name), attr=attr) if name == method.self_name:
+            return attr
+    return None
+
+
+def _assigned(at: object, method: Function, attr: str) -> RefusedByModule:
+    own = method.self_name
+    return RefusedByModule(
+        at,
+        attr,
+        f"assigning `{own}.{attr}` outside of `setup`",
+        linen.FROZEN_ERROR,
+        f"return it, or keep it with `{own}.sow(...)` or `{own}.variable(...)`",
+    )
+
+
+def _field_assigned(at: object, method: Function, attr: str) -> RefusedByModule:
+    return RefusedByModule(
+        at,
+        attr,
+        f"assigning the field `{method.self_name}.{attr}` in `setup`",
+        linen.FIELD_ERROR,
+        "assign another attribute",
+    )
+
+
+def _frozen_changed(statement: Statement, method: Function, owner: PytreeClass) -> Iterator[RefusedByModule]:
+    """A change of a list or dict that `setup` has assigned, of which the module has made something else."""
+    match statement:
+        case Do(value=Call(func=Attribute(value=held, attr=name) as func)) if name in MUTATING:
+            attr = _attribute(held, method)
+            if attr is not None and _assigned_kinds(attr, owner) == {"list"}:
+                yield RefusedByModule(
+                    func.at,
+                    attr,
+                    f"`{method.self_name}.{attr}` is a tuple, for the module makes one of the list: `.{name}`",
+                    "AttributeError",
+                    "fill a variable, and assign that in the end",
+                )
+            return
+    for at, slot in changed_by(statement):
+        if slot.root == method.self_name and len(slot.path) == 2 and slot.path[1].startswith("["):
+            kinds = _assigned_kinds(slot.path[0], owner)
+            if len(kinds) == 1 and (kind := next(iter(kinds))) is not None:
+                yield RefusedByModule(
+                    at,
+                    slot.path[0],
+                    f"`{method.self_name}.{slot.path[0]}` is a {linen.MADE_OF[kind]}, for the module makes one of the"
+                    f" {kind}: assigning an item",
+                    "TypeError" if kind == "list" else "ValueError",
+                    "fill a variable, and assign that in the end",
+                )
+
+
+def _assigned_kinds(attr: str, owner: PytreeClass) -> set[str | None]:
+    """The kinds of what methods assign to an attribute, where it is written out: "list", "dict", or None."""
+    own = [method for cls in owner.mro for method in own_methods(cls)]
+    assigned = [(method.name, a.value) for method in own for a in method.self_assignments if a.attr == attr]
+    return {_kind(value) if name == linen.SETUP else None for name, value in assigned}
+
+
+def _kind(value: Expr | None) -> str | None:
+    match value:
+        case Display(kind="list") | Comprehension(kind="list"):
+            return "list"
+        case DictDisplay() | Comprehension(kind="dict"):
+            return "dict"
+    return None
