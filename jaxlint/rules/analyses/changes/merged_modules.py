@@ -237,6 +237,9 @@ def _is_merged(value: Expr, graph: str) -> bool:
 
 def _lasts(change: StateChange, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether what is written is a variable that is kept from call to call, or a layer that has such ones."""
+    if change.held is not None and cls.framework.is_stateful:
+        inner, _, changed = change.held
+        return _lasts(changed, inner, evaluator)
     found = cls.method("__init__")
     if found is None or not change.attr:
         return False
@@ -264,6 +267,8 @@ def _hands_out(name: str, cls: PytreeClass, change: StateChange, state: ModuleSt
     """Whether a method may return the state that is written, what another one returns of it, or no more than that."""
     found = cls.method(name)
     if found is None or depth > _MAX_DEPTH:
+        return True
+    if change.held is not None and _hands_out(change.held[1], change.held[0], change.held[2], state, depth + 1):
         return True
     owner, method = found
     own = method.self_name

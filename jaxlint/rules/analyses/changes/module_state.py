@@ -87,6 +87,8 @@ class StateChange(msgspec.Struct, frozen=True):
     what: str
     #: The attribute of the module in which something is changed, if it is not the module itself.
     attr: str = ""
+    #: The class of the module that is held there, its method that is called, and how that changes it.
+    held: tuple[PytreeClass, str, StateChange] | None = None
 
 
 class Code(msgspec.Struct, frozen=True):
@@ -263,7 +265,7 @@ class ModuleState:
         change = next((c for c in made if c is not None), None)
         held = plain(self.evaluator.attribute_type(cls, attr))
         if change is None and isinstance(held, Instance) and held.cls is not cls:
-            change = self._called(held.cls, method, call, given, depth)
+            change = _of_part(held.cls, method, self._called(held.cls, method, call, given, depth))
         return None if change is None else replace(change, attr=attr)
 
     def _made(self, placed: Placed, attr: str, method: str, call: Call, given: Given, depth: int) -> StateChange | None:
@@ -289,7 +291,7 @@ class ModuleState:
             if symbol.name in COMBINING_LAYERS:
                 return self._first(list(expr.args), placed, attr, call, given, depth)
         cls = self.evaluator.model.class_of_symbol(symbol)
-        return None if cls is None else self._called(cls, method, call, given, depth + 1)
+        return None if cls is None else _of_part(cls, method, self._called(cls, method, call, given, depth + 1))
 
     def _first(
         self, args: list[Argument], placed: Placed, attr: str, call: Call, given: Given, depth: int
@@ -311,6 +313,11 @@ class ModuleState:
         if isinstance(symbol, External) and symbol.name in RANDOM_STREAMS:
             return StateChange(f"`{attr}` is a random stream")
         return None
+
+
+def _of_part(cls: PytreeClass, method: str, change: StateChange | None) -> StateChange | None:
+    """How a module is changed by a change of a module of some class that it holds."""
+    return None if change is None else replace(change, held=(cls, method, change))
 
 
 def _returns_receiver(call: Call, name: str, cls: PytreeClass) -> bool:
