@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jaxlint.cst import libcst as cst
@@ -10,14 +11,16 @@ from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.finding import Applicability
+from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Container, Instance, Value, element_of, plain
-from jaxlint.libraries.arrays import ARRAY_PROTOCOLS
+from jaxlint.libraries.arrays import ARRAY_PROTOCOLS, JOINING
+from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import CHOOSES
-from jaxlint.syntax.expressions import Call, Comprehension, Expr, Name, items_of, last_name
+from jaxlint.syntax.expressions import Call, Comprehension, Expr, Name, dotted, items_of, last_name
 from jaxlint.syntax.statements import parts
 
 #: The functions, and from which argument on they take arrays; None: the first is a list of them.
@@ -29,7 +32,12 @@ _FUNCTIONS = {
     "jax.numpy.concatenate": None,
 }
 _OF_LISTS = frozenset(name.rpartition(".")[2] for name, first in _FUNCTIONS.items() if first is None)
+#: Functions that join a list of arrays; those that only convert one are mapped over single trees everywhere.
+_JOINING_NAMES = frozenset(name.rpartition(".")[2] for name in JOINING) - {"array", "asarray"}
+_MAPPING = frozenset(name.rpartition(".")[2] for name in TREE_MAPS)
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in _FUNCTIONS)
+#: A function that joins arrays is the first argument of a call.
+_MAPPED_JOIN = re.compile(rf"map\(\s*[\w.]*\b(?:{'|'.join(sorted(_JOINING_NAMES))})\s*,")
 
 
 class SelectOnState(NodeRule):
@@ -37,7 +45,7 @@ class SelectOnState(NodeRule):
     ## What it does
 
     Finds `jnp.where`, `lax.select`, `jnp.stack` and `jnp.concatenate` of whole instances of pytree classes, or of
-    a list of some.
+    a list of some, and `jax.tree.map(jnp.stack, *states)`, which gives it the leaves one by one.
 
     ## Why is this bad?
 
@@ -109,9 +117,17 @@ class SelectOnState(NodeRule):
 
     everywhere = True
 
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Code that maps a function over trees and names one that joins arrays."""
+        unit = candidate.unit
+        if unit.calls.isdisjoint(_MAPPING):
+            return False
+        return any(_MAPPED_JOIN.search(row) for row in candidate.module.source.lines[unit.first - 1 : unit.last])
+
     def can_match(self, code: CodeRead) -> bool:
-        """Ask for a call of a function that takes arrays."""
-        return not _LAST_NAMES.isdisjoint(code.contents.called)
+        """Ask for a call of a function that takes arrays, or of one that maps."""
+        return not _LAST_NAMES.isdisjoint(code.contents.called) or not _MAPPING.isdisjoint(code.contents.called)
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the calls in a body that take arrays."""
@@ -120,6 +136,10 @@ class SelectOnState(NodeRule):
         if any(evaluator.calls.transformed.is_wrapped(f, code.place.module) for f in around):
             return  # a decorator that is not known may put other functions in the place of those of JAX
         working = code.contents.expected_to_work
+        for call in (part for part in working if isinstance(part, Call) and last_name(part.func) in _MAPPING):
+            joining = _mapped_join(call, code, evaluator)
+            if joining is not None:
+                yield _problem_of_map(call, joining, code, evaluator)
         calls = [part for part in working if isinstance(part, Call) and last_name(part.func) in _LAST_NAMES]
         instances = LocalInstances.of(code, evaluator)
         for call in calls:
@@ -139,6 +159,48 @@ class SelectOnState(NodeRule):
             if found is not None and _is_no_array(found[1]):
                 fix = _mapping(call, instances, code, evaluator)
                 yield _problem(found[0], found[1], name, fix)
+
+
+def _mapped_join(call: Call, code: CodeRead, evaluator: Evaluator) -> str | None:
+    """The function that joins a list of arrays and is mapped over several trees, which gives it each leaf by itself."""
+    if not call.args:
+        return None
+    first, *trees = call.args
+    if first.star or first.keyword is not None or last_name(first.value) not in _JOINING_NAMES:
+        return None
+    if any(argument.keyword is not None for argument in trees):
+        return None
+    if len(trees) < 2 and not any(argument.star == "*" for argument in trees):
+        return None  # of one tree each leaf is a list of arrays already
+    named = evaluator.model.resolver.library_name
+    maps = named(call.func, code.place.module, code.scope) in TREE_MAPS
+    joining = named(first.value, code.place.module, code.scope) if maps else ""
+    return joining if joining in JOINING else None
+
+
+def _problem_of_map(call: Call, name: str, code: CodeRead, evaluator: Evaluator) -> Problem:
+    written = dotted(call.args[0].value) or name
+    way_out = f"give it a list: `lambda *leaves: {written}(leaves)`"
+    return Problem(
+        at=call.args[0].value.at,
+        message=(
+            f"`{name}` takes one list of arrays, and `{dotted(call.func)}` gives it the leaves of several trees one by"
+            f" one: it raises, or joins along a wrong axis; {way_out}"
+        ),
+        reason="a function that is mapped over several trees gets one argument for each",
+        help=way_out,
+        fix=_in_list(call, written),
+    )
+
+
+@proposing
+def _in_list(call: Call, written: str) -> Proposal | None:
+    """The fix: the leaves are given in a list."""
+    if written.partition(".")[0] == "leaves":
+        return None
+    mapped = call.args[0].value
+    change = Rewrite(mapped.at, "lambda *leaves: {0}(leaves)", (mapped.at,))
+    return Proposal("Give it a list of leaves", Applicability.SAFE, (change,))
 
 
 def _is_no_array(instance: Instance) -> bool:
