@@ -18,6 +18,7 @@ from jaxlint.infer.known.values import Container, Instance, Value, element_of, p
 from jaxlint.libraries.arrays import ARRAY_PROTOCOLS, JOINING
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.under_trace.scanned_lists import SCAN, scanned_list
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import CHOOSES
 from jaxlint.syntax.expressions import Call, Comprehension, Expr, Name, dotted, items_of, last_name
@@ -45,7 +46,8 @@ class SelectOnState(NodeRule):
     ## What it does
 
     Finds `jnp.where`, `lax.select`, `jnp.stack` and `jnp.concatenate` of whole instances of pytree classes, or of
-    a list of some, and `jax.tree.map(jnp.stack, *states)`, which gives it the leaves one by one.
+    a list of some, `jax.tree.map(jnp.stack, *states)`, which gives it the leaves one by one, and `lax.scan` over a list
+    of instances, whose function takes one of them.
 
     ## Why is this bad?
 
@@ -113,7 +115,7 @@ class SelectOnState(NodeRule):
     name = "select-on-state"
     group = "transformations"
     since = "0.1.0"
-    instance_calls = frozenset({CHOOSES})
+    instance_calls = frozenset({CHOOSES, "scan"})
 
     everywhere = True
 
@@ -127,7 +129,7 @@ class SelectOnState(NodeRule):
 
     def can_match(self, code: CodeRead) -> bool:
         """Ask for a call of a function that takes arrays, or of one that maps."""
-        return not _LAST_NAMES.isdisjoint(code.contents.called) or not _MAPPING.isdisjoint(code.contents.called)
+        return not (_LAST_NAMES | _MAPPING | {"scan"}).isdisjoint(code.contents.called)
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the calls in a body that take arrays."""
@@ -142,6 +144,10 @@ class SelectOnState(NodeRule):
                 yield _problem_of_map(call, joining, code, evaluator)
         calls = [part for part in working if isinstance(part, Call) and last_name(part.func) in _LAST_NAMES]
         instances = LocalInstances.of(code, evaluator)
+        for call in (part for part in working if isinstance(part, Call) and last_name(part.func) == "scan"):
+            scanned = scanned_list(call, instances, code, evaluator)
+            if scanned is not None and _is_scan(call, code, evaluator):
+                yield _problem_of_scan(*scanned)
         for call in calls:
             held = [(expr, one) for expr in _given(call) if (one := instances.instance(expr)) is not None]
             listed = _listed(call, instances) if last_name(call.func) in _OF_LISTS else None
@@ -175,7 +181,26 @@ def _mapped_join(call: Call, code: CodeRead, evaluator: Evaluator) -> str | None
     named = evaluator.model.resolver.library_name
     maps = named(call.func, code.place.module, code.scope) in TREE_MAPS
     joining = named(first.value, code.place.module, code.scope) if maps else ""
-    return joining if joining in JOINING else None
+    return joining if joining in JOINING or f"jax.{joining}" in JOINING else None  # numpy's are alike
+
+
+def _is_scan(call: Call, code: CodeRead, evaluator: Evaluator) -> bool:
+    return evaluator.model.resolver.library_name(call.func, code.place.module, code.scope) == SCAN
+
+
+def _problem_of_scan(expr: Expr, instance: Instance) -> Problem:
+    items = expr.id if isinstance(expr, Name) else "items"
+    way_out = f"stack the leaves: `jax.tree.map(lambda *leaves: jnp.stack(leaves), *{items})`"
+    return Problem(
+        at=expr.at,
+        message=(
+            f"`{SCAN}` goes through the leaves of a list of `{instance.cls.name}` ({instance.cls.framework.title}),"
+            f" each along its own first axis, and not through the list: its function gets a list; {way_out}"
+        ),
+        reason="a list is a pytree, and a scan takes slices of all leaves of one",
+        help=way_out,
+        declared=instance.declared,
+    )
 
 
 def _problem_of_map(call: Call, name: str, code: CodeRead, evaluator: Evaluator) -> Problem:

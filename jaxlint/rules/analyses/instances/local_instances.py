@@ -285,6 +285,8 @@ class LocalInstances:
         given = [] if call.has_star else [self._given(argument) for argument in call.positional]
         with self._evaluator.calls.notes.muted():
             made = plain(self._evaluator.calls.returned_for(FunctionValue(function), given))
+        if isinstance(made, Container) and made.kind == "list" and isinstance(plain(element_of(made)), Instance):
+            return made
         pair = made.items or () if isinstance(made, Container) and made.kind == "tuple" else ()
         return made if isinstance(made, Instance) or any(isinstance(plain(v), Instance) for v in pair) else UNKNOWN
 
