@@ -21,6 +21,7 @@ from jaxlint.rules.analyses.fixes.initial_carry import beginning_with_zeros
 from jaxlint.rules.analyses.fixes.initial_floats import beginning_with_float
 from jaxlint.rules.analyses.fixes.static_numbers import leaf_of_number, or_leaf
 from jaxlint.rules.analyses.under_trace.carried import PARAMETERS, Change, changes
+from jaxlint.rules.analyses.under_trace.cotangents import DEFINING, Cotangent, other_cotangents
 from jaxlint.rules.analyses.under_trace.forms import (
     GRADIENT,
     NOTHING,
@@ -50,7 +51,8 @@ class ChangingStructure(BodyRule):
 
     Finds states whose structure is another one after a step: a field that grows, by `jnp.concatenate` or a longer list,
     one that is None in the initial carry of a loop and an array afterwards, or an integer and then a float, and
-    branches of `lax.cond` and `lax.switch` that return different structures.
+    branches of `lax.cond` and `lax.switch` that return different structures; and containers that the backward function
+    of a `jax.custom_vjp` returns in the place of an instance.
 
     ## Why is this bad?
 
@@ -132,7 +134,7 @@ class ChangingStructure(BodyRule):
     group = "transformations"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    calls = LOOPS
+    calls = LOOPS | {DEFINING}
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
@@ -143,7 +145,9 @@ class ChangingStructure(BodyRule):
         """Look at a function that steps a state, and at the loops that a body runs."""
         yield from _growing(code, evaluator)
         yield from map(_grown_problem, grown_in_loops(code, evaluator))
-        called = (self.calls & code.contents.called) if code.calls else ()
+        for call in code.calls:
+            yield from map(_other_cotangent, other_cotangents(call, code, evaluator))
+        called = (LOOPS & code.contents.called) if code.calls else ()
         has_loop = any(self._is_loop(call, code, evaluator) for call in code.calls if last_name(call.func) in called)
         if has_loop or self._hands_over(code, evaluator):
             yield from (_changed(one, code, evaluator) for one in changes(code, evaluator) if not one.is_of_branches)
@@ -158,7 +162,7 @@ class ChangingStructure(BodyRule):
         for name in code.contents.called & module.outline.module_scope.bindings.keys():
             symbol = resolver.follow(resolver.resolve_name(name, module))
             if isinstance(symbol, FunctionSymbol):
-                if not piece_of(symbol.declaration, symbol.module.outline).calls.isdisjoint(self.calls):
+                if not piece_of(symbol.declaration, symbol.module.outline).calls.isdisjoint(LOOPS):
                     return True
         return False
 
@@ -227,6 +231,20 @@ def _grown_problem(grown: Grown) -> Problem:
         reason="a compiled function is for arguments of certain shapes",
         help="make it as large as it will be, and set its items with `.at[i].set(...)`",
         severity=Severity.WARNING,
+    )
+
+
+def _other_cotangent(found: Cotangent) -> Problem:
+    """The problem of a cotangent that is no instance of the class of its argument."""
+    way_out = f"return a `{found.cls.name}` that holds the cotangents"
+    return Problem(
+        at=found.at,
+        message=(
+            f"`{found.function}` returns a {found.kind} as the cotangent of `{found.parameter}`, which is"
+            f" {with_article(found.cls.name)}: `jax.custom_vjp` refuses the other structure (TypeError); {way_out}"
+        ),
+        reason="a cotangent has the structure of the argument",
+        help=way_out,
     )
 
 
