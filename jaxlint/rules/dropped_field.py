@@ -19,6 +19,7 @@ from jaxlint.rules.analyses.fixes.roles import keep_dropped
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.methods import MAKING
 from jaxlint.rules.analyses.instances.origins import argument_at
+from jaxlint.rules.analyses.rebuilding.beside_tuple import BesideTuple, beside_tuple
 from jaxlint.rules.analyses.rebuilding.frozen import in_construction
 from jaxlint.rules.analyses.under_trace.traced import is_made_to_cross, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, EventRule, Problem
@@ -43,7 +44,8 @@ class DroppedField(EventRule, BodyRule):
     ## What it does
 
     Finds values that are put into a field outside of the pytree: one of `drop_fields`, one with `init=False` that
-    neither list of `register_dataclass` names, or one with `init=False` in jax_dataclasses and tjax.
+    neither list of `register_dataclass` names, or one with `init=False` in jax_dataclasses and tjax; and attributes
+    that the `__new__` of a named tuple keeps beside its fields.
 
     ## Why is this bad?
 
@@ -94,10 +96,10 @@ class DroppedField(EventRule, BodyRule):
 
     ## Frameworks
 
-    `jax.tree_util.register_dataclass` with lists, jax_dataclasses and tjax. What the flattening of one's own forgets is
-    JAX112's. A field that `drop_fields` names is meant to stay behind: what is put into it is only reported where a
-    compiled function puts it there and returns the instance, or where a function returns the instance and a compiled
-    one computes with the field.
+    `jax.tree_util.register_dataclass` with lists, jax_dataclasses, tjax, and NamedTuple. What the flattening of one's
+    own forgets is JAX112's. A field that `drop_fields` names is meant to stay behind: what is put into it is only
+    reported where a compiled function puts it there and returns the instance, or where a function returns the instance
+    and a compiled one computes with the field.
 
     ## Fix safety
 
@@ -124,8 +126,9 @@ class DroppedField(EventRule, BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Methods that assign to a field of `self` which is no part of the pytree."""
-        return any(_assigns_dropped(function, candidate) for function in candidate.functions)
+        """Methods that assign to a field of `self` which is no part of the pytree, and `__new__` of named tuples."""
+        functions = candidate.functions
+        return any(_assigns_dropped(one, candidate) or _makes_tuple(one, candidate) for one in functions)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is put into fields."""
@@ -145,7 +148,10 @@ class DroppedField(EventRule, BodyRule):
                         yield from _dropped(keyword.at, receiver.cls, keyword.name, event.place, evaluator)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what is put into frozen instances past their class, outside of their own methods."""
+        """Look at what is put into frozen instances past their class by others, and what tuples keep beside fields."""
+        for beside in beside_tuple(code):
+            if is_seen_to_cross(beside.cls, evaluator):
+                yield _beside(beside)
         for call in code.calls:
             forced = forced_assignment(call) if last_name(call.func) == "__setattr__" else None
             if forced is None:
@@ -157,12 +163,35 @@ class DroppedField(EventRule, BodyRule):
                 yield from _dropped(call.at, instance.cls, attr, code.place, evaluator, variable)
 
 
+def _beside(beside: BesideTuple) -> Problem:
+    """The problem of what the `__new__` of a named tuple keeps beside the fields."""
+    way_out = f"make `{beside.attr}` a field"
+    is_reset = beside.parameter.default is not None
+    then = f"`{beside.parameter.name}` has its default again" if is_reset else "`__new__` fails (TypeError)"
+    return Problem(
+        at=beside.at,
+        message=(
+            f"`{beside.attr}` is no field of `{beside.cls.name}`: when the instance goes through a transformation, it"
+            f" is made anew of its fields, and {then}; {way_out}"
+        ),
+        reason="jax calls the class of a named tuple with its fields, and with nothing else",
+        help=way_out,
+    )
+
+
 def _assigns_dropped(function: Function, candidate: Candidate) -> bool:
     """Whether a method assigns to such a field, other than while an instance is made."""
     if function.owner is None or not function.self_assignments or function.name in MAKING:
         return False
     fields = map(candidate.cls(function.owner).field, {one.attr for one in function.self_assignments})
     return any(field is not None and field.role is Role.DROPPED for field in fields)
+
+
+def _makes_tuple(function: Function, candidate: Candidate) -> bool:
+    """Whether a function is the `__new__` of a named tuple."""
+    if function.owner is None or function.name != "__new__":
+        return False
+    return candidate.cls(function.owner).framework.is_tuple
 
 
 def _is_taken(name: str, cls: PytreeClass) -> bool:
