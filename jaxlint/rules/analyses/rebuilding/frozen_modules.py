@@ -11,10 +11,11 @@ from jaxlint.infer.bodies.slots import changed_by
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.libraries import linen
+from jaxlint.project.resolution import ClassSymbol, External, Symbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.methods import own_methods
 from jaxlint.rules.analyses.rebuilding.frozen import is_called_only_by
-from jaxlint.symbols.outline import MUTATING, Function
+from jaxlint.symbols.outline import MUTATING, FieldDeclaration, Function
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -47,14 +48,14 @@ def refused_by_module(code: CodeRead, evaluator: Evaluator) -> Iterator[RefusedB
     method, owner = code.place.method, code.place.owner
     if owner is None or method is None or method is not code.function or method.self_name is None:
         return
-    if not evaluator.inherits(owner, linen.MODULE) or owner.method("__setattr__") is not None:
+    if not evaluator.inherits(owner, linen.MODULE) or _may_set_otherwise(owner, evaluator):
         return
     family = evaluator.model.subclasses(owner).below(*owner.mro)
     in_setup = is_called_only_by(method.name, family, _SETUP)
     if not in_setup and not is_called_only_by(method.name, family, _running_with_parameters(owner, evaluator)):
         return
     every = (field for cls in owner.mro for field in cls.symbol.declaration.fields)
-    fields = {field.name for field in every if not _is_class_variable(field.annotation)}
+    fields = {field.name for field in every if _is_taken(field)}
     tried = {id(s) for statement in walk(code.body) if isinstance(statement, Try) for s in walk(statement.body)}
     for statement in expected_to_work(code.body, linen.FROZEN_ERROR.rpartition(".")[2]):
         if id(statement) in tried:
@@ -78,8 +79,31 @@ def _running_with_parameters(owner: PytreeClass, evaluator: Evaluator) -> frozen
     return frozenset(found | ({"__call__"} if owner.method(linen.SETUP) is not None else set()))
 
 
-def _is_class_variable(annotation: Expr) -> bool:
-    return last_name(annotation.value if isinstance(annotation, Subscript) else annotation) == "ClassVar"
+def _may_set_otherwise(owner: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the class, or a base that is not seen, may have a `__setattr__` of its own."""
+    if owner.method("__setattr__") is not None:
+        return True
+    for cls in owner.mro:
+        declaration = cls.symbol.declaration
+        for base in declaration.bases:
+            value = base.value.value if isinstance(base.value, Subscript) else base.value
+            symbol = evaluator.model.resolver.resolve(value, cls.module, declaration.scope)
+            is_seen = isinstance(symbol, ClassSymbol)
+            if base.keyword is None and not is_seen and not _is_harmless(symbol):
+                return True
+    return False
+
+
+def _is_harmless(symbol: Symbol) -> bool:
+    """Whether a base outside of the project is a module itself, or one of those that only say what others have."""
+    return isinstance(symbol, External) and symbol.name.startswith(("flax.linen.", "typing.", "abc.", "builtins."))
+
+
+def _is_taken(field: FieldDeclaration) -> bool:
+    """Whether the constructor of a module takes a field."""
+    annotation = field.annotation.value if isinstance(field.annotation, Subscript) else field.annotation
+    made = field.value.keyword("init") if isinstance(field.value, Call) else None
+    return last_name(annotation) not in ("ClassVar", "InitVar") and made is None
 
 
 def _attribute(target: Expr, method: Function) -> str | None:
