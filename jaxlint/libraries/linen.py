@@ -20,5 +20,6 @@ MADE_OF = {"list": "tuple", "dict": "FrozenDict"}
 
 
 def is_imported(modules: Iterable[str]) -> bool:
-    """Whether one of the modules that a file imports is this library, or a part of it."""
-    return any(name == "flax" or name.startswith("flax.linen") for name in modules)
+    """Whether one of the modules that a file imports is this library, or the package as a whole: `import flax`."""
+    names = [name for name in modules if name.partition(".")[0] == "flax"]
+    return names == ["flax"] or any(name.startswith("flax.linen") for name in names)
