@@ -17,6 +17,8 @@ FROZEN_ERROR = "flax.errors.SetAttributeFrozenModuleError"
 FIELD_ERROR = "flax.errors.SetAttributeInModuleSetupError"
 #: What a module makes of a list or a dict that is assigned to an attribute.
 MADE_OF = {"list": "tuple", "dict": "FrozenDict"}
+#: How the names of bases begin beside which a class is a module and no more: other modules, and what says what it has.
+HARMLESS_BASES = ("flax.linen.", "typing.", "abc.", "builtins.")
 
 
 def is_imported(modules: Iterable[str]) -> bool:

@@ -114,6 +114,7 @@ class SelectOnState(NodeRule):
     code = "JAX518"
     name = "select-on-state"
     group = "transformations"
+    about_values = True
     since = "0.1.0"
     instance_calls = frozenset({CHOOSES, "scan"})
 

@@ -96,7 +96,7 @@ def _may_set_otherwise(owner: PytreeClass, evaluator: Evaluator) -> bool:
 
 def _is_harmless(symbol: Symbol) -> bool:
     """Whether a base outside of the project is a module itself, or one of those that only say what others have."""
-    return isinstance(symbol, External) and symbol.name.startswith(("flax.linen.", "typing.", "abc.", "builtins."))
+    return isinstance(symbol, External) and symbol.name.startswith(linen.HARMLESS_BASES)
 
 
 def _is_taken(field: FieldDeclaration) -> bool:
