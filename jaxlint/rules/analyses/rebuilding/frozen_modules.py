@@ -28,7 +28,7 @@ from jaxlint.syntax.expressions import (
     is_special,
     last_name,
 )
-from jaxlint.syntax.statements import Do, Statement, Try, targets_of, walk
+from jaxlint.syntax.statements import Delete, Do, Statement, Try, targets_of, walk
 
 _SETUP = frozenset({linen.SETUP})
 
@@ -60,7 +60,7 @@ def refused_by_module(code: CodeRead, evaluator: Evaluator) -> Iterator[RefusedB
     for statement in expected_to_work(code.body, linen.FROZEN_ERROR.rpartition(".")[2]):
         if id(statement) in tried:
             continue
-        for target in targets_of(statement):
+        for target in targets_of(statement) if not isinstance(statement, Delete) else ():
             attr = _attribute(target, method)
             if attr is None or is_special(attr):
                 continue
@@ -80,8 +80,8 @@ def _running_with_parameters(owner: PytreeClass, evaluator: Evaluator) -> frozen
 
 
 def _may_set_otherwise(owner: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether the class, or a base that is not seen, may have a `__setattr__` of its own."""
-    if owner.method("__setattr__") is not None:
+    """Whether the class, or a base that is not seen, may set attributes itself, or make something else of fields."""
+    if any(owner.method(name) is not None for name in ("__setattr__", "__init_subclass__")):
         return True
     for cls in owner.mro:
         declaration = cls.symbol.declaration
@@ -89,7 +89,7 @@ def _may_set_otherwise(owner: PytreeClass, evaluator: Evaluator) -> bool:
             value = base.value.value if isinstance(base.value, Subscript) else base.value
             symbol = evaluator.model.resolver.resolve(value, cls.module, declaration.scope)
             is_seen = isinstance(symbol, ClassSymbol)
-            if base.keyword is None and not is_seen and not _is_harmless(symbol):
+            if base.keyword == "metaclass" or (base.keyword is None and not is_seen and not _is_harmless(symbol)):
                 return True
     return False
 
