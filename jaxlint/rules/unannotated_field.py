@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from jaxlint.cst.changes import Annotate, NeededImport, Proposal
-from jaxlint.cst.failing import proposing
+from jaxlint.cst.failing import advising, proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -16,7 +16,7 @@ from jaxlint.infer.known.values import Array, Choice, Container, Instance, Scala
 from jaxlint.infer.reading.creation import unannotated_field_calls
 from jaxlint.libraries.arrays import is_shaped
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_collective
 from jaxlint.rules.analyses.fixes.defaults import is_read_of_class
 from jaxlint.rules.analyses.fixes.roles import field_function, list_for
@@ -28,6 +28,7 @@ from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
     Call,
+    DictDisplay,
     Display,
     Expr,
     Lambda,
@@ -155,7 +156,8 @@ class UnannotatedField(ClassRule, EventRule):
             if any(_may_have(c, name) for c in ((cls,) if exact else (cls, *event.place.subclasses(cls)))):
                 continue
             problem = _assigned(owner, assignment) if isinstance(event, AssignAttribute) else _passed(owner, assignment)
-            yield replace(problem, fix=_annotating(owner, assignment, evaluator))
+            help_ = _annotating_help(owner, assignment, evaluator) or problem.help
+            yield replace(problem, help=help_, fix=_annotating(owner, assignment, evaluator))
 
 
 def _holds_state(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evaluator) -> bool:
@@ -290,12 +292,34 @@ def _assigned(cls: PytreeClass, assignment: ClassAssignment) -> Problem:
     )
 
 
+@advising
+def _annotating_help(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evaluator) -> str:
+    """What to write, where else the field has to be named, and what has to have a default then, too."""
+    name, value, made = assignment.name, assignment.value, "..."
+    if isinstance(value, DictDisplay) or (isinstance(value, Display) and value.kind != "tuple"):
+        usual = spelled(field_function(cls), cls.module, evaluator.model.resolver)
+        made = f"{usual[0] if usual else field_function(cls)}(default_factory=lambda: ...)"
+    family = (cls, *evaluator.model.subclasses(cls))
+    listed = [f"`{one.name}`" for one in family if one.lists is not None and not one.lists.automatic]
+    whose = f" of {' and '.join(listed)}" if len(listed) > 1 else ""
+    also = f", and add `{name}` to data_fields or meta_fields{whose}" if listed else ""
+    for sub, field in _fields_below(cls, evaluator):
+        if not (field.has_default or field.kw_only):
+            also += f", and give `{field.name}` of `{sub.name}` a default"
+            break
+    return f"write `{name}: ... = {made}`, with the type of its values{also}"
+
+
+def _fields_below(cls: PytreeClass, evaluator: Evaluator) -> Iterator[tuple[PytreeClass, Field]]:
+    """The fields that visible subclasses declare: they come after those of the class."""
+    return ((sub, f) for sub in evaluator.model.subclasses(cls) for f in sub.fields if f.owner != cls.symbol)
+
+
 @proposing
 def _annotating(cls: PytreeClass, assignment: ClassAssignment, evaluator: Evaluator) -> Proposal | None:
     """The fix: the name is annotated with the type of its value, and so becomes a field."""
     expr, scope = assignment.value, cls.symbol.declaration.qualname
-    below = (f for sub in evaluator.model.subclasses(cls) for f in sub.fields if f.owner != cls.symbol)
-    if expr is None or any(not (f.has_default or f.kw_only) for f in below):
+    if expr is None or any(not (f.has_default or f.kw_only) for _, f in _fields_below(cls, evaluator)):
         return None  # what has no default may not come after what has one
     given = expr.keyword("default") if isinstance(expr, Call) else None
     is_call = any(assignment is one for one in unannotated_field_calls(cls, evaluator))
