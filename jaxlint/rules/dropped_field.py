@@ -14,8 +14,6 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.registration import list_problems
-from jaxlint.rules.analyses.changes.returning import returned_variables
-from jaxlint.rules.analyses.fixes.roles import keep_dropped
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.methods import MAKING
 from jaxlint.rules.analyses.instances.origins import argument_at
@@ -134,8 +132,7 @@ class DroppedField(EventRule, BodyRule):
         """Look at what is put into fields."""
         match event:
             case AssignAttribute(receiver=receiver, attr=attr):
-                is_changed = receiver.cls.frozen is False or event.mutable_copy
-                if event.how == "delete" or not is_changed or in_construction(event):
+                if event.how == "delete" or not event.may_take_effect or in_construction(event):
                     return
                 yield from _dropped(event.at, receiver.cls, attr, event.place, evaluator, event.receiver_text)
             case Construct(cls=made, arguments=given):
@@ -207,6 +204,8 @@ def _dropped(
     field = cls.field(name)
     if field is None or field.role is not Role.DROPPED:
         return
+    from jaxlint.rules.analyses.fixes.roles import keep_dropped
+
     problems = list_problems(cls)
     if problems is not None and problems.are_refused:
         return  # JAX104 says that the class cannot be registered
@@ -308,6 +307,8 @@ def _is_passed_on(place: Place, evaluator: Evaluator) -> bool:
 
 def _is_returned(at: object, variable: str | None, place: Place, evaluator: Evaluator) -> bool:
     """Whether the function around returns the instance that a variable holds, or that is made at a place."""
+    from jaxlint.rules.analyses.changes.returning import returned_variables
+
     function, inside = place.function, place_of(at)
     body = None if function is None else evaluator.calls.body_of(FunctionSymbol(place.module, function))
     if body is None:

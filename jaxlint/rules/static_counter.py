@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import FIELD_EVENTS, CodeRead, Event
+from jaxlint.infer.evaluating.events import FIELD_EVENTS, AssignAttribute, CodeRead, Event
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 
 
@@ -105,6 +105,8 @@ class StaticCounter(EventRule, BodyRule):
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is put into static fields."""
+        if isinstance(event, AssignAttribute) and not event.may_take_effect:
+            return
         from jaxlint.rules.analyses.fields.static_numbers import numbers_put
         from jaxlint.rules.analyses.fixes.static_numbers import problems_of
 

@@ -111,7 +111,7 @@ class StaticSelf(ClassRule, EventRule):
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at `jax.jit(Class.method, static_argnums=0)`, and at attributes that are set outside of their class."""
-        if isinstance(event, AssignAttribute):
+        if isinstance(event, AssignAttribute) and not event.on_self:
             yield from _set_outside(event, evaluator)
         if not isinstance(event, Transformed):
             return
@@ -153,7 +153,7 @@ def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Probl
 
     cls, attr, place = event.receiver.cls, event.attr, event.place
     function, path = place.function, event.receiver_text
-    if event.on_self or path is None or function is None or event.alternatives or place.applied(function):
+    if path is None or function is None or event.alternatives or place.applied(function):
         return
     own = {method.name: method for one in reversed(cls.mro) for method in own_methods(one)}
     compiled = [method for method in own.values() if method.decorators and _holds_self_static(method, cls, evaluator)]

@@ -171,6 +171,8 @@ class EventFeeder:
             return  # which mypy takes for instances, as `isinstance` does
         if store.how != "delete" and self._is_read_only(receiver, node.name):
             return  # mypy says so itself
+        if store.how == "assign" and self._sets_own_leaf(receiver, node, functions):
+            return
         around = statements.around(node.line)
         is_asked_for = bool(around.copies) or _is_static(receiver, node.name)  # mypy has to look at it once more
         value = self.value(checker, store.value) if store.value is not None and is_asked_for else UNKNOWN
@@ -182,6 +184,16 @@ class EventFeeder:
             notes,
             lambda: _may_be_open(receiver, notes) or self._may_be_another(checker, node.expr, statements),
         )
+
+    def _sets_own_leaf(self, receiver: Value, node: MemberExpr, functions: Sequence[FuncDef]) -> bool:
+        """Whether a method sets a leaf of its own instance in which the framework allows that: no rule is about it."""
+        instance, method = as_instance(receiver), functions[-1] if functions else None
+        if instance is None or method is None or method.name not in instance.cls.framework.assignable_in:
+            return False
+        is_self = isinstance(node.expr, nodes.NameExpr) and method.arg_names[:1] == [node.expr.name]
+        field = instance.cls.field(node.name)
+        is_leaf = field is not None and field.role is Role.LEAF
+        return is_self and is_leaf and bool(method.info) and self.front.class_of(method.info) is instance.cls
 
     def _may_be_another(self, checker: TypeChecker, node: Expression, statements: Statements) -> bool:
         """Whether a variable is given something that its type does not tell.

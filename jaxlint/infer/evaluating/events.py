@@ -106,6 +106,11 @@ class AssignAttribute(Event, frozen=True):
     #: The expression that names the attribute, where `attr` is empty: `name` of `setattr(x, name, v)`.
     named_by: Expr | None = None
 
+    @property
+    def may_take_effect(self) -> bool:
+        """Whether the receiver may be assigned to: it is not frozen, or a copy that is not."""
+        return self.receiver.cls.frozen is False or self.mutable_copy
+
 
 class MutateField(Event, frozen=True):
     """What the field `field` of an instance holds is changed in place.

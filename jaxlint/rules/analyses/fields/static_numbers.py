@@ -122,8 +122,8 @@ def numbers_put(event: Event, evaluator: Evaluator, compiled: Collection[PytreeC
     else:
         assert isinstance(event, AssignAttribute)
         cls, values = event.receiver.cls, (KeywordValue(event.attr, event.at, event.value),)
-        if event.how not in ("assign", "augment") or (cls.frozen is not False and not event.mutable_copy):
-            return  # a frozen instance is not changed by an assignment
+        if event.how not in ("assign", "augment") or not event.may_take_effect:
+            return
         loops = event.in_loop
     for value in values:
         field = _static_field(value.name, cls)
