@@ -323,9 +323,10 @@ def _confidence(sure: bool, crosses: Confidence, arrays: list[Array], cls: Pytre
 
 
 def _stored(given: tuple[KeywordValue, ...], cls: PytreeClass, evaluator: Evaluator) -> tuple[KeywordValue, ...]:
-    """What the fields hold of what a constructor is given, and nothing of what it makes something else of."""
-    stored = evaluator.calls.stored_parameters(cls)
-    return tuple(msgspec.structs.replace(one, name=stored[one.name]) for one in given if one.name in stored)
+    """The arrays that a constructor is given and the fields hold, and nothing of what it makes something else of."""
+    arrays = [one for one in given if gives_array(one.value, cls, evaluator) is not None]
+    stored = evaluator.calls.stored_parameters(cls) if arrays else {}
+    return tuple(msgspec.structs.replace(one, name=stored[one.name]) for one in arrays if one.name in stored)
 
 
 def _static_by_omission(field: Field, cls: PytreeClass) -> bool:

@@ -26,6 +26,8 @@ def made_from(
     `source` tells of which variable a value is computed. A leaf that an update changes without the other one goes its
     own way. Only if the constructions in `module` and that of the class do so, all others are asked.
     """
+    if cls.custom_init() is not None:
+        return  # it makes of its arguments what it likes
     near = {one.path: one for one in (cls.module, module)}
     if not any(True for _ in _always(cls, near.values(), source, evaluator)):
         return
@@ -56,7 +58,7 @@ def _always(
 
 def _arguments(call: Call, cls: PytreeClass) -> dict[str, Expr]:
     """What a construction gives to the fields; nothing if that is not written out."""
-    if call.has_star or cls.custom_init() is not None:
+    if call.has_star:
         return {}
     fields = [field.name for field in cls.fields if field.init]
     given = dict(zip(fields, call.positional, strict=False))
