@@ -31,7 +31,6 @@ from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted
 from jaxlint.syntax.names_read import names_inside, names_read
-from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import (
     Annotate,
     Assert,
@@ -455,8 +454,8 @@ def _problem_of_dropped(found: Dropped) -> Problem:
     return Problem(
         at=found.read.at,
         message=(
-            f"`{found.state}` was taken out of `{found.module}`, {with_article(found.cls.name)}, and is read by nothing"
-            f" but its next update: `{found.module}` is still what it was; {way_out}"
+            f"`{found.state}` was taken out of {found.described} and is read by nothing but its next update:"
+            f" `{found.module}` is still what it was; {way_out}"
         ),
         reason="`nnx.split` gives a copy of the state, which the module does not share",
         help=way_out,

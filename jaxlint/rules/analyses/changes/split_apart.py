@@ -8,12 +8,13 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import Instance, UnknownValue, plain
 from jaxlint.libraries.nnx import SPLITTING
 from jaxlint.project.resolution import External
-from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, last_name
 from jaxlint.syntax.names_read import reads
+from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import Assign, Return, Statement, all_parts, bound_names, own_parts, parts
 
 #: The only function of a library that takes a step: others copy, move or look.
@@ -29,7 +30,8 @@ class Dropped(msgspec.Struct, frozen=True):
 
     state: str
     module: str
-    cls: PytreeClass
+    #: The module, with its class if that can be seen: those of a library's layers cannot.
+    described: str
     read: Expr
 
 
@@ -50,9 +52,13 @@ def states_dropped(code: CodeRead, evaluator: Evaluator) -> Iterator[Dropped]:
         for state in (one.id for one in states if isinstance(one, Name) and not one.id.startswith("_")):
             steps = _steps(state, start, code, evaluator)
             read = _read_behind(module, steps[-1], code) if steps else None
-            held = LocalInstances.of(code, evaluator).instance(read) if read is not None else None
-            if read is not None and held is not None and held.cls.framework.is_stateful:
-                yield Dropped(state, module, held.cls, read)
+            if read is None:
+                continue
+            held = plain(LocalInstances.of(code, evaluator).value(read))
+            if isinstance(held, Instance) and held.cls.framework.is_stateful:
+                yield Dropped(state, module, f"`{module}`, {with_article(held.cls.name)},", read)
+            elif isinstance(held, UnknownValue) or (isinstance(held, Instance) and not held.cls.bases_known):
+                yield Dropped(state, module, f"`{module}`", read)
 
 
 def _behind(start: Statement, code: CodeRead) -> Iterator[Statement]:
