@@ -14,6 +14,7 @@ from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol, Re
 from jaxlint.pytrees.callee import Callee, CalleeFinder
 from jaxlint.pytrees.context import FieldContext
 from jaxlint.pytrees.fields import BodyReader, DeclaredField
+from jaxlint.pytrees.flatten import spelled_out
 from jaxlint.pytrees.framework import Framework, Subclasses
 from jaxlint.pytrees.frameworks import (
     BY_BASE,
@@ -37,6 +38,7 @@ from jaxlint.syntax.expressions import (
     Call,
     Display,
     Expr,
+    Lambda,
     Subscript,
     dotted,
     is_none,
@@ -265,10 +267,15 @@ class DeclaredClass:
         )
 
     def _flatten_function(self) -> Function | None:
-        """The function of this module that `register_pytree_node` is given to flatten the class."""
-        placed = _item(self.registering[1].positional, 1) if self.registering is not None else None
+        """The function of this module, or the lambda, that `register_pytree_node` is given to flatten the class."""
+        if self.registering is None:
+            return None
+        callee = self.registering[1]
+        placed = _item(callee.positional, 1) or callee.keyword("flatten_func")
         if placed is None:
             return None
+        if isinstance(placed.expr, Lambda):
+            return spelled_out(placed.expr, placed.scope) if placed.module is self.module else None
         symbol = self.model.resolver.resolve(placed.expr, placed.module, placed.scope)
         same = isinstance(symbol, FunctionSymbol) and symbol.module is self.module
         return symbol.declaration if isinstance(symbol, FunctionSymbol) and same else None

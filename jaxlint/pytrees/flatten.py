@@ -10,7 +10,7 @@ from jaxlint.libraries.arrays import NUMBER_CONSTANTS
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed
-from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.symbols.outline import Assignment, Function, Parameter
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -18,6 +18,7 @@ from jaxlint.syntax.expressions import (
     DictDisplay,
     Display,
     Expr,
+    Lambda,
     Name,
     Span,
     Starred,
@@ -90,8 +91,8 @@ class AttributeReader:
     def _local(self, expr: Expr, method: Function) -> Expr:
         """The value of a local variable that is assigned once, else the expression itself."""
         if isinstance(expr, Name):
-            scope = self.module.outline.scopes[method.inner_scope]
-            bindings = scope.bindings.get(expr.id, [])
+            scope = self.module.outline.scopes.get(method.inner_scope)
+            bindings = [] if scope is None else scope.bindings.get(expr.id, [])
             if len(bindings) == 1 and isinstance(bindings[0], Assignment) and bindings[0].value is not None:
                 return bindings[0].value
         return expr
@@ -163,6 +164,18 @@ class AttributeReader:
                 scope = init.inner_scope
                 return replace(field, assigned=Placed(assignment.value, self.module, scope))
         return field
+
+
+def spelled_out(function: Lambda, scope: str) -> Function | None:
+    """The function that a lambda is which takes an instance and writes out a pair; None if it does something else."""
+    if len(function.params) != 1 or function.other_params or function.defaults:
+        return None
+    if not isinstance(function.body, Display) or len(function.body.items) != 2 or function.at is None:
+        return None
+    instance = Parameter(function.params[0], None, None, "positional", function.at)
+    values = (function.body,)
+    name = "<lambda>"
+    return Function(name, name, scope, None, (instance,), (), None, function.at, False, return_values=values)
 
 
 def _is_number(expr: Expr | None) -> bool:

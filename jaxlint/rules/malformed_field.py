@@ -86,10 +86,10 @@ class MalformedField(ClassRule):
 
     ## When not to use it
 
-    A comma is reported only if the annotation is no tuple, and a factory only if no function of the module returns an
-    instance that it gives a value for the field. A call that makes an array may show what the type is where that
-    belongs, and a marker there does no harm where instances stay out of transformations: both have low confidence. If
-    a field is declared twice on purpose, leave the first declaration out.
+    A comma is reported only if the annotation is no tuple, and a factory that is no array, list or dict only if no
+    function of the module returns an instance that it gives a value for the field. A call that makes an array may show
+    what the type is where that belongs, and a marker there does no harm where instances stay out of transformations:
+    both have low confidence. If a field is declared twice on purpose, leave the first declaration out.
 
     ## References
 
@@ -202,12 +202,19 @@ class _Declaration:
                 "has a default and a default_factory: the class cannot be created (ValueError); keep one",
                 "remove `default` or `default_factory`",
             )
-        elif _is_called(plain(self.evaluator.static(factory))) and not self._is_given():
+            return
+        made = plain(self.evaluator.static(factory))
+        if not _is_called(made):
+            return
+        is_given = self._is_given()
+        # None says that there is no default; an array or a list is what was meant to be one
+        if not is_given or isinstance(made, (Array, Container)):
             called = isinstance(factory.expr, Call)
             way_out = "write it without parentheses, or as a lambda" if called else "wrap it in a lambda"
+            which = f"an instance that is given no `{self.declared.name}` cannot" if is_given else "no instance can"
             yield self._problem(
                 at,
-                f"has a default_factory that cannot be called: no instance can be made (TypeError); {way_out}",
+                f"has a default_factory that cannot be called: {which} be made (TypeError); {way_out}",
                 "write `default_factory=lambda: ...`",
                 _uncalled(factory.expr) if factory.module is self.cls.module else None,
             )
