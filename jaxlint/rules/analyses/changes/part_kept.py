@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Update
 from jaxlint.project.resolution import External
+from jaxlint.rules.analyses.changes.coming_round import comes_round
 from jaxlint.rules.analyses.changes.returning import returned_variables
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Expr, Name, dotted
 from jaxlint.syntax.statements import (
@@ -33,12 +34,14 @@ def keeps_only_part(
     *,
     is_repeated: bool,
 ) -> bool:
-    """Whether `name`, an update of a state that the function steps on and returns, is read for nothing but a result.
+    """Whether `name`, an update of a state that goes on from step to step, is read for nothing but a result.
 
     Each field that the update changes is computed of what the state had in it, as a sum of losses is: the next step
     goes on from the sum before. A state that the function does not step on may be tried out with other values; but who
     lets the optimizer make its step and hands back the state as well, has trained for nothing; unless a function is
-    given the new parameters and says how good they are, which looks ahead.
+    given the new parameters and says how good they are, which looks ahead. The function steps on the state itself and
+    returns it; or a loop takes the state that it gave for the next one, and then a copy of which some field goes on
+    from what it was is that, whatever is read of it.
 
     What runs after the update is `following`, and the rest of the body where a loop repeats it.
     """
@@ -49,11 +52,15 @@ def keeps_only_part(
     body = code.body if is_repeated else following
     if is_bound_in(original, following) or (name not in bound_once(body) if is_repeated else is_bound_in(name, body)):
         return False
-    if not is_step and not _is_stepped(original, update, code):
-        return False
+    is_handed_round = False
+    if not is_step and not (len(changed) == len(update.keywords) and _is_stepped(original, update, code)):
+        is_handed_round = comes_round((), original, code, evaluator)
+        if not is_handed_round:
+            return False
+    reads_all = is_step or is_handed_round
     if any(isinstance(s, FunctionDefinition) for s in walk(following)) or _is_read_inside(name, code.body):
         return False
-    read = (p for p in all_parts(body) if isinstance(p, Attribute) and (is_step or p.attr in changed))
+    read = (p for p in all_parts(body) if isinstance(p, Attribute) and (reads_all or p.attr in changed))
     held = {id(p.value) for p in read}
     if any(isinstance(p, Name) and p.id == name and id(p) not in held for p in _read(body)):
         return False
@@ -86,17 +93,16 @@ def is_bound_in(name: str, following: Body) -> bool:
 
 
 def _carried_on(update: Update, original: str) -> frozenset[str]:
-    """The fields that an update changes, if each is given the result of a method of what it was, or some sum of it."""
-    if update.call.has_star or not update.keywords:
-        return frozenset()
-    for keyword in update.keywords:
+    """The fields that an update gives the result of a method of what they were, or some sum of it."""
+    found: set[str] = set()
+    for keyword in () if update.call.has_star else update.keywords:
         value = update.call.keyword(keyword.name)
         path = f"{original}.{keyword.name}"
-        if value is None or not any(dotted(part) == path for part in parts(value) if isinstance(part, Attribute)):
-            return frozenset()
-        if isinstance(value, Call) and not value.args:
-            return frozenset()  # `state.metrics.reset()` keeps nothing
-    return frozenset(keyword.name for keyword in update.keywords)
+        # `state.metrics.reset()` keeps nothing
+        if value is not None and not (isinstance(value, Call) and not value.args):
+            if any(dotted(part) == path for part in parts(value) if isinstance(part, Attribute)):
+                found.add(keyword.name)
+    return frozenset(found)
 
 
 def _is_stepped(original: str, update: Update, code: CodeRead) -> bool:
