@@ -33,8 +33,19 @@ from jaxlint.syntax.expressions import (
     forced_assignment,
     is_number,
     last_name,
+    same,
 )
-from jaxlint.syntax.statements import Assign, Body, Return, all_parts, parts, target_names, walk
+from jaxlint.syntax.statements import (
+    Assign,
+    Body,
+    Return,
+    all_parts,
+    bound_once,
+    looked_up,
+    parts,
+    target_names,
+    walk,
+)
 
 
 class DroppedField(EventRule, BodyRule):
@@ -96,8 +107,8 @@ class DroppedField(EventRule, BodyRule):
 
     `jax.tree_util.register_dataclass` with lists, jax_dataclasses, tjax, and NamedTuple. What the flattening of one's
     own forgets is JAX112's. A field that `drop_fields` names is meant to stay behind: what is put into it is only
-    reported where a compiled function puts it there and returns the instance, or where a function returns the instance
-    and a compiled one computes with the field.
+    reported where a compiled function puts it there and returns the instance, or where a compiled one computes with the
+    field, and is given the instance by the code that makes it, or a function returns that.
 
     ## Fix safety
 
@@ -238,16 +249,24 @@ def _dropped(
 
 
 def _is_missed(at: object, field: Field, cls: PytreeClass, place: Place, evaluator: Evaluator) -> bool:
-    """Whether a function returns an instance with another number for a field than the one that is computed with.
+    """Whether an instance with another number for a field than its default goes where that is computed with.
 
-    Compiled functions compute with the default, whatever the field was given.
+    A function returns it, or the code that makes it gives it to a compiled function: that computes with the default,
+    whatever the field was given.
     """
     default, function = field.default, place.function
-    if default is None or not is_number(default.expr) or function is None or cls.method("__post_init__") is not None:
+    if default is None or not is_number(default.expr) or cls.method("__post_init__") is not None:
         return False
-    body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
+    if function is None:
+        body = evaluator.calls.top_level(place.module)
+    else:
+        body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
     given = argument_at(at, body)
-    if given is None or isinstance(given[1], Constant) or not _is_returned(at, None, place, evaluator):
+    if given is None or same(given[1], default.expr):
+        return False
+    if _is_given(given[0], field.name, cls, body, place, evaluator):
+        return True
+    if isinstance(given[1], Constant) or not _is_returned(at, None, place, evaluator):
         return False
     modules = (cls.module,) if cls.module is place.module else (cls.module, place.module)
     return any(
@@ -255,6 +274,18 @@ def _is_missed(at: object, field: Field, cls: PytreeClass, place: Place, evaluat
         for module in modules
         for other in module.outline.functions.values()
     )
+
+
+def _is_given(made: Call, name: str, cls: PytreeClass, body: Body, place: Place, evaluator: Evaluator) -> bool:
+    """Whether a body gives what it makes, by itself or by a variable, to a function that computes with a field."""
+    once, resolver = bound_once(body), evaluator.model.resolver
+    scope = "" if place.function is None else place.function.inner_scope
+    for call in (part for part in all_parts(body, nested=False) if isinstance(part, Call)):
+        if any(looked_up(argument.value, once) is made for argument in call.args):
+            symbol = resolver.follow(resolver.resolve(call.func, place.module, scope))
+            if isinstance(symbol, FunctionSymbol) and _is_computed_with(name, cls, symbol, evaluator):
+                return True
+    return False
 
 
 def _is_computed_with(name: str, cls: PytreeClass, function: FunctionSymbol, evaluator: Evaluator) -> bool:
@@ -270,6 +301,8 @@ def _is_computed_with(name: str, cls: PytreeClass, function: FunctionSymbol, eva
         asked = {
             part.attr for part in all_parts(body) if isinstance(part, Attribute) and dotted(part.value) == parameter
         }
+        if any(isinstance(part, Call) and dotted(part.func) == parameter for part in all_parts(body)):
+            asked.add("__call__")
         methods = [found for attr in sorted(asked) if (found := cls.method(attr)) is not None]
         reading = [(parameter, body)]
         for owner, method in methods:
