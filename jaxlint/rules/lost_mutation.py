@@ -128,8 +128,8 @@ class LostMutation(BodyRule):
       or what a method returns at the end (`return self.pop_state()`);
     * what is changed and then used in the same function (but see below);
     * names that speak of tracing (`self.traces += 1`), and values that do not depend on the arguments;
-    * attributes that are made once (`if self.grid is None`, `if key not in self.table`), or that only the compiled
-      method and what it calls make and use.
+    * attributes that are made once (`if self.grid is None`, `if key not in self.table`) and not added to, or that
+      only the compiled method and what it calls make and use.
 
     What is used in the same function is reported all the same in three cases: it is counted up, a method updates its
     own attribute, or something is added to an attribute that a caller needs. Such a caller gives the function the same
@@ -382,6 +382,7 @@ def _while_tracing(
     """The problem of a static or closed-over object, which is changed whenever the function is traced."""
     root, attr, method = mutation.slot.root, mutation.slot.path[-1], code.place.method
     on_self = method is not None and root == method.self_name
+    own = method if on_self else None
     is_parameter = function.takes(root)
     if is_parameter and not (on_self and _is_static(root, function, code)):
         return
@@ -390,19 +391,15 @@ def _while_tracing(
         return
     if not (mutation.purpose.updates or mutation.purpose.computed):
         return  # something that is the same whenever it is set
-    if any(word in attr for word in _ABOUT_TRACING) or is_cache(mutation.slot, code.body):
+    is_made = is_cache(mutation.slot, code.body) and not mutation.purpose.adds  # what is added to goes on from there
+    if is_made or any(word in attr for word in _ABOUT_TRACING):
         return
     begins = not mutation.purpose.updates or (function is method and begins_anew(attr, function, code.body, cls))
-    if method is not None and on_self and begins and is_own_alone(attr, method, cls, evaluator):
+    if own is not None and begins and is_own_alone(attr, own, cls, evaluator):
         return  # a variable of this method and of those that it calls
-    if method is not None and on_self and not mutation.purpose.updates and _is_assigned_behind(attr, function, method):
+    if own is not None and not mutation.purpose.updates and _is_assigned_behind(attr, function, own):
         return  # a variable of the functions inside, while they are traced
-    if (
-        method is not None
-        and on_self
-        and not mutation.purpose.updates
-        and _is_set_anew(mutation, method, cls, code.body)
-    ):
+    if own is not None and not mutation.purpose.updates and _is_set_anew(mutation, own, cls, code.body):
         return  # a variable of this method, which another one gives the value that stays
     changed = Changed(mutation.slot, mutation.at, code.body)
     if not on_self and not mutation.purpose.updates and (changed.is_read() or changed.is_handed_on()):
@@ -410,10 +407,7 @@ def _while_tracing(
     if is_put_back(Slot(root, (attr,)), function, code.body) or is_emptied(f"{root}.{attr}", code.body):
         return  # bound for what is called meanwhile
     is_scratch = (
-        method is not None
-        and on_self
-        and not mutation.purpose.updates
-        and is_used_at_once(mutation.at, attr, method, code.body, cls)
+        own is not None and not mutation.purpose.updates and is_used_at_once(mutation.at, attr, own, code.body, cls)
     )
     every = "turn" if applied.transform.kind is Kind.LOOP else "call"
     yield Problem(
