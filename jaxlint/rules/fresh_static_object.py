@@ -11,10 +11,10 @@ import msgspec
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
-from jaxlint.infer.known.values import UNKNOWN, Instance, UnknownValue, Value, plain
+from jaxlint.infer.known.values import UNKNOWN, Instance, UnknownValue, Value, is_classmethod, plain
 from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.libraries.updates import REPLACE_FUNCTIONS
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import is_train_state
@@ -27,6 +27,7 @@ from jaxlint.syntax.expressions import (
     Expr,
     Lambda,
     Name,
+    dotted,
     last_name,
     root,
 )
@@ -333,13 +334,14 @@ def _by_factories(calls: Iterable[Call], code: CodeRead, evaluator: Evaluator) -
 
 
 def _function(func: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionSymbol | None:
-    """The function of the project that is called, or the method of an instance in a variable."""
-    from jaxlint.rules.analyses.instances.methods_called import held_method, own_method
+    """The function of the project that is called, or the method of a class or of an instance in a variable."""
+    from jaxlint.rules.analyses.instances.methods_called import class_method, held_method, own_method
 
     symbol = evaluator.model.resolver.resolve(func, code.place.module, code.scope)
     if isinstance(symbol, FunctionSymbol):
         return symbol
-    return own_method(func, code.place.module, code.scope, evaluator) or held_method(func, code, evaluator)
+    own = own_method(func, code.place.module, code.scope, evaluator)
+    return own or held_method(func, code, evaluator) or class_method(func, code, evaluator)
 
 
 def _given(symbol: FunctionSymbol, call: Call, code: CodeRead, evaluator: Evaluator, name: str) -> Value:
@@ -390,7 +392,7 @@ def _put_by(
         wrapped = evaluator.calls.transformed.of(called.declaration, called.module)
         put = None if wrapped else _returned(called, lambda _: UNKNOWN, evaluator, depth + 1)
         return put if put is None or called.module is symbol.module else msgspec.structs.replace(put, at=call.at)
-    cls = evaluator.model.class_of_symbol(called)
+    cls = evaluator.model.class_of_symbol(called) or _own_class(call.func, symbol, evaluator)
     if cls is None and isinstance(call.func, Attribute) and call.func.attr == "create":
         created = evaluator.model.resolver.resolve(call.func.value, symbol.module, inner)
         cls = evaluator.model.class_of_symbol(created)
@@ -404,6 +406,14 @@ def _put_by(
         for field, what in fresh.of_constructor(cls):
             return _Put(call.at, cls, field, what, in_constructor=True)
     return None
+
+
+def _own_class(func: Expr, symbol: FunctionSymbol, evaluator: Evaluator) -> PytreeClass | None:
+    """The class that a class method calls by its first parameter: `cls(...)`."""
+    method, owners = symbol.declaration, symbol.module.outline.classes
+    if method.owner not in owners or not is_classmethod(method) or dotted(func) != method.positional[0]:
+        return None
+    return evaluator.model.class_of_symbol(ClassSymbol(symbol.module, owners[method.owner]))
 
 
 def _updated(

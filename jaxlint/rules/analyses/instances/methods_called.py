@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import Instance
+from jaxlint.infer.known.values import Instance, is_classmethod
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
@@ -29,6 +29,18 @@ def held_method(func: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionSym
         return None
     held = LocalInstances.of(code, evaluator).value(func.value)
     return _method(held.cls, func, evaluator) if isinstance(held, Instance) else None
+
+
+def class_method(func: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionSymbol | None:
+    """The class method that is called by the name of a class, and that nothing else makes something of."""
+    if not isinstance(func, Attribute):
+        return None
+    named = evaluator.model.resolver.resolve(func.value, code.place.module, code.scope)
+    cls = evaluator.model.class_of_symbol(named)
+    found = None if cls is None else cls.method(func.attr)
+    if found is None or len(found[1].decorators) != 1 or not is_classmethod(found[1]):
+        return None
+    return FunctionSymbol(found[0].module, found[1])
 
 
 def _method(cls: PytreeClass, func: Attribute, evaluator: Evaluator) -> FunctionSymbol | None:
