@@ -116,12 +116,13 @@ class ReturnedOldState(BodyRule):
 
     A variable whose name begins with an underscore says that the copy is not wanted, and is not reported. Nor are
     copies in functions that measure: that ask for the time, for compiled programs, or for NaNs. Nor is what a function
-    of yours makes only to be tried: of zeros or ones, of the first item (`break`), or for an `assert`. Nor is a copy
-    of which a part is read, but for a result of the very field that goes on from what it was: the mean of a sum that
-    a training step adds to. Of optimizers those are reported that keep moments or counts, such as `optax.adam`, where
-    the module, or a caller that passes it, shows how the optimizer is made; there an underscore says nothing, unless
-    the old state of the optimizer is given to the next instance as well, or all callers only look at what is returned.
-    Where nothing shows how it is made, its new state has to have a name without an underscore that nothing reads.
+    of yours makes only to be tried: of zeros or ones, of the first item (`break`), or for an `assert`. Nor is a copy of
+    which a part is read, but for a result of the very field that goes on from what it was (the mean of a sum that a
+    training step adds to), and where a loop gives the function the state that it has returned, so that all of them are
+    the first one. Of optimizers those are reported that keep moments or counts, such as `optax.adam`, where the module,
+    or a caller that passes it, shows how the optimizer is made; there an underscore says nothing, unless the old state
+    of the optimizer is given to the next instance as well, or all callers only look at what is returned. Where nothing
+    shows how it is made, its new state has to have a name without an underscore that nothing reads.
 
     ## References
 
