@@ -10,6 +10,8 @@ MODULE = "flax.linen.Module"
 METHODS = frozenset({"apply", "init"})
 #: The method in which, and below which, attributes may be assigned of a module that has its parameters.
 SETUP = "setup"
+#: The attribute that is None in a module without parameters.
+SCOPE = "scope"
 #: The decorator of methods that run with parameters alone; without any, a module is not frozen.
 COMPACT = "flax.linen.compact"
 #: What an assignment raises elsewhere, and that of a field in `setup`.

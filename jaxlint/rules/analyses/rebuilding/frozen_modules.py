@@ -28,9 +28,10 @@ from jaxlint.syntax.expressions import (
     is_special,
     last_name,
 )
-from jaxlint.syntax.statements import Delete, Do, Statement, Try, targets_of, walk
+from jaxlint.syntax.statements import Annotate, Delete, Do, Statement, Try, targets_of, walk
 
 _SETUP = frozenset({linen.SETUP})
+_SETTING = "__setattr__"
 
 
 class RefusedByModule(msgspec.Struct, frozen=True):
@@ -54,13 +55,12 @@ def refused_by_module(code: CodeRead, evaluator: Evaluator) -> Iterator[RefusedB
     in_setup = is_called_only_by(method.name, family, _SETUP)
     if not in_setup and not is_called_only_by(method.name, family, _running_with_parameters(owner, evaluator)):
         return
-    every = (field for cls in owner.mro for field in cls.symbol.declaration.fields)
-    fields = {field.name for field in every if _is_taken(field)}
+    fields = _fields(owner, evaluator)
     tried = {id(s) for statement in walk(code.body) if isinstance(statement, Try) for s in walk(statement.body)}
     for statement in expected_to_work(code.body, linen.FROZEN_ERROR.rpartition(".")[2]):
         if id(statement) in tried:
             continue
-        for target in targets_of(statement) if not isinstance(statement, Delete) else ():
+        for target in targets_of(statement) if not _sets_nothing(statement) else ():
             attr = _attribute(target, method)
             if attr is None or is_special(attr):
                 continue
@@ -72,16 +72,26 @@ def refused_by_module(code: CodeRead, evaluator: Evaluator) -> Iterator[RefusedB
 
 
 def _running_with_parameters(owner: PytreeClass, evaluator: Evaluator) -> frozenset[str]:
-    """The methods that only run where the module has its parameters: before that, it takes what is assigned."""
+    """The methods that only run where the module has its parameters: before that, it takes what is assigned.
+
+    A module that asks for its scope, or has nothing to set up, may be called without parameters.
+    """
     own = [(cls.module, method) for cls in owner.mro for method in own_methods(cls)]
+    if any(linen.SCOPE in method.self_reads for _, method in own):
+        return frozenset()
     named = evaluator.model.resolver.library_name
     found = {m.name for module, m in own if any(named(d, module, m.scope) == linen.COMPACT for d in m.decorators)}
-    return frozenset(found | ({"__call__"} if owner.method(linen.SETUP) is not None else set()))
+    sets_up = any(m.name == linen.SETUP and (m.self_assignments or m.self_calls) for _, m in own)
+    return frozenset(found | ({"__call__"} if sets_up else set()))
 
 
 def _may_set_otherwise(owner: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether the class, or a base that is not seen, may set attributes itself, or make something else of fields."""
-    if any(owner.method(name) is not None for name in ("__setattr__", "__init_subclass__")):
+    if any(owner.method(name) is not None for name in (_SETTING, "__init_subclass__")):
+        return True
+    if any(cls.unknown_decorator or _SETTING in cls.attributes_added for cls in owner.mro):
+        return True
+    if any(f"{cls.name}.{_SETTING}" in cls.module.outline.attributes_set for cls in owner.mro):
         return True
     for cls in owner.mro:
         declaration = cls.symbol.declaration
@@ -99,11 +109,22 @@ def _is_harmless(symbol: Symbol) -> bool:
     return isinstance(symbol, External) and symbol.name.startswith(linen.HARMLESS_BASES)
 
 
+def _fields(owner: PytreeClass, evaluator: Evaluator) -> set[str]:
+    """The names of fields of a module: what a base declares that is neither a module nor a dataclass is none."""
+    declaring = (cls for cls in owner.mro if cls.is_dataclass or evaluator.inherits(cls, linen.MODULE))
+    return {field.name for cls in declaring for field in cls.symbol.declaration.fields if _is_taken(field)}
+
+
 def _is_taken(field: FieldDeclaration) -> bool:
     """Whether the constructor of a module takes a field."""
     annotation = field.annotation.value if isinstance(field.annotation, Subscript) else field.annotation
     made = field.value.keyword("init") if isinstance(field.value, Call) else None
     return last_name(annotation) not in ("ClassVar", "InitVar") and made is None
+
+
+def _sets_nothing(statement: Statement) -> bool:
+    """Whether a statement deletes, or declares and gives no value: `self.width: int`."""
+    return isinstance(statement, Delete) or (isinstance(statement, Annotate) and statement.value is None)
 
 
 def _attribute(target: Expr, method: Function) -> str | None:
