@@ -17,12 +17,14 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Container, Instance, Value, element_of, plain
 from jaxlint.libraries.arrays import ARRAY_PROTOCOLS, JOINING
 from jaxlint.libraries.trees import TREE_MAPS
+from jaxlint.project.resolution import ValueSymbol
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.trees_of_axes import is_made_of_axes
 from jaxlint.rules.analyses.under_trace.scanned_lists import SCAN, scanned_list
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import CHOOSES
-from jaxlint.syntax.expressions import Call, Comprehension, Expr, Name, dotted, items_of, last_name
-from jaxlint.syntax.statements import parts
+from jaxlint.syntax.expressions import Call, Comprehension, Expr, Name, Unary, dotted, is_number, items_of, last_name
+from jaxlint.syntax.statements import bound_once, parts
 
 #: The functions, and from which argument on they take arrays; None: the first is a list of them.
 _FUNCTIONS = {
@@ -141,7 +143,7 @@ class SelectOnState(NodeRule):
         working = code.contents.expected_to_work
         for call in (part for part in working if isinstance(part, Call) and last_name(part.func) in _MAPPING):
             joining = _mapped_join(call, code, evaluator)
-            if joining is not None:
+            if joining is not None and not _may_tell_axes(call, code, evaluator):
                 yield _problem_of_map(call, joining, code, evaluator)
         calls = [part for part in working if isinstance(part, Call) and last_name(part.func) in _LAST_NAMES]
         instances = LocalInstances.of(code, evaluator)
@@ -202,6 +204,29 @@ def _problem_of_scan(expr: Expr, instance: Instance) -> Problem:
         help=way_out,
         declared=instance.declared,
     )
+
+
+def _may_tell_axes(call: Call, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether the second of two trees may say along which axis each leaf of the first is joined, which is one array.
+
+    It says no such thing where it is an instance that is not seen to be made of numbers.
+    """
+    if len(call.args) != 3 or any(argument.star for argument in call.args):
+        return False
+    second = call.args[2].value
+    instance = LocalInstances.of(code, evaluator).instance(second)
+    if instance is None or is_made_of_axes(instance.cls, evaluator):
+        return True
+    made: Expr | None = second
+    if isinstance(second, Name):
+        taken = code.function.parameters if code.function is not None else ()
+        if any(parameter.name == second.id and parameter.annotation is None for parameter in taken):
+            return True  # callers may give it such a tree
+        symbol = evaluator.model.resolver.resolve(second, code.place.module, code.scope)
+        assigned = symbol.assignment.value if isinstance(symbol, ValueSymbol) else None
+        made = bound_once(code.body).get(second.id, assigned)
+    given = [argument.value for argument in made.args] if isinstance(made, Call) else []
+    return any(is_number(value.operand if isinstance(value, Unary) else value) for value in given)
 
 
 def _problem_of_map(call: Call, name: str, code: CodeRead, evaluator: Evaluator) -> Problem:
