@@ -17,7 +17,7 @@ from jaxlint.pytrees.registration import list_problems
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.methods import MAKING
 from jaxlint.rules.analyses.instances.origins import argument_at
-from jaxlint.rules.analyses.rebuilding.beside_tuple import BesideTuple, beside_tuple
+from jaxlint.rules.analyses.rebuilding.beside_tuple import BesideTuple, beside_tuple, is_missed
 from jaxlint.rules.analyses.rebuilding.frozen import in_construction
 from jaxlint.rules.analyses.under_trace.traced import is_made_to_cross, is_seen_to_cross
 from jaxlint.rules.base import BodyRule, EventRule, Problem
@@ -158,7 +158,7 @@ class DroppedField(EventRule, BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what is put into frozen instances past their class by others, and what tuples keep beside fields."""
         for beside in beside_tuple(code):
-            if is_seen_to_cross(beside.cls, evaluator):
+            if is_seen_to_cross(beside.cls, evaluator) and is_missed(beside, evaluator):
                 yield _beside(beside)
         for call in code.calls:
             forced = forced_assignment(call) if last_name(call.func) == "__setattr__" else None

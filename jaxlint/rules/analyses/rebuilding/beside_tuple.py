@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
 
+from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.symbols.outline import Parameter
+from jaxlint.rules.analyses.instances.given_literals import calls_in
+from jaxlint.rules.analyses.rebuilding.exchanged import SHOWING
+from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Attribute, Call, Name, is_special, last_name
 from jaxlint.syntax.names_read import names_inside
-from jaxlint.syntax.statements import Assign, Return, bound_once, walk
+from jaxlint.syntax.statements import Assign, Return, all_parts, bound_once, walk
 
 
 class BesideTuple(msgspec.Struct, frozen=True):
@@ -21,6 +27,7 @@ class BesideTuple(msgspec.Struct, frozen=True):
     attr: str
     parameter: Parameter
     cls: PytreeClass
+    made_by: Function
 
 
 def beside_tuple(code: CodeRead) -> Iterator[BesideTuple]:
@@ -33,6 +40,8 @@ def beside_tuple(code: CodeRead) -> Iterator[BesideTuple]:
         return
     if not cls.framework.is_tuple or not cls.bases_known or not cls.fields_known:
         return
+    if any(one.registrations or one.unknown_decorator for one in cls.mro):
+        return  # a registration flattens it as it says
     taken = {name for name in function.positional[1 : 1 + len(cls.fields)]}
     others = {p.name: p for p in function.parameters[1:] if p.name not in taken and not p.kind.startswith("*")}
     bound = bound_once(code.body)
@@ -45,4 +54,35 @@ def beside_tuple(code: CodeRead) -> Iterator[BesideTuple]:
                 is_new = isinstance(made, Call) and last_name(made.func) == "__new__" and name in returned
                 kept = names_inside(value) & others.keys() if is_new and attr not in fields else set()
                 if kept and not is_special(attr):
-                    yield BesideTuple(target.at, attr, others[min(kept)], cls)
+                    yield BesideTuple(target.at, attr, others[min(kept)], cls, function)
+
+
+def is_missed(beside: BesideTuple, evaluator: Evaluator) -> bool:
+    """Whether the constructor fails without the parameter, or a call gives it another value, and that is read again."""
+    if beside.parameter.default is None:
+        return True
+    module = beside.cls.module
+    homes = (module, *evaluator.model.importers(module))
+    return any(_gives(beside, home, evaluator) for home in homes) and any(_reads(beside, h, evaluator) for h in homes)
+
+
+def _gives(beside: BesideTuple, module: Module, evaluator: Evaluator) -> bool:
+    """Whether a call of the class in a module gives the parameter, or may do so."""
+    names = {one.name for one in evaluator.model.family(beside.cls)}
+    written = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names | {'cls'})))})\s*\(")
+    positional = beside.made_by.positional[1:]
+    for call, function in calls_in(module, written, evaluator):
+        called = last_name(call.func)
+        if called == "cls" and function is not None:
+            called = function.owner or ""
+        if called in names and (call.has_star or beside.parameter.name in call.given_to(positional)):
+            return True
+    return False
+
+
+def _reads(beside: BesideTuple, module: Module, evaluator: Evaluator) -> bool:
+    """Whether the attribute is read in a module, other than to show an instance."""
+    functions = [f for f in module.outline.functions.values() if f.name not in SHOWING and f is not beside.made_by]
+    bodies = [evaluator.calls.body_of(FunctionSymbol(module, function)) or () for function in functions]
+    every = (part for body in (evaluator.calls.top_level(module), *bodies) for part in all_parts(body))
+    return any(isinstance(part, Attribute) and part.attr == beside.attr for part in every)

@@ -20,7 +20,7 @@ from jaxlint.syntax.statements import Body, all_parts
 #: How code asks whether an instance has an attribute, or does without.
 _ASKING = ("hasattr(", "getattr(", "except AttributeError")
 #: Methods that show an instance to people: a default does no harm there.
-_SHOWING = frozenset({"__repr__", "__str__", "__format__"})
+SHOWING = frozenset({"__repr__", "__str__", "__format__"})
 #: The methods that make an instance or take it apart.
 _MAKING = frozenset({"__init__", "__new__", "tree_flatten", "tree_unflatten"})
 #: How the parameters of what makes an instance again are called.
@@ -190,7 +190,7 @@ def is_only_shown(name: str, cls: PytreeClass) -> bool:
     """Whether an attribute is read by methods that show an instance to people, and by no other one of the class."""
     methods = (method for one in cls.mro for method in own_methods(one))
     readers = {method.name for method in methods if name in method.self_reads}
-    return bool(readers) and readers <= _SHOWING
+    return bool(readers) and readers <= SHOWING
 
 
 def is_in_order(cls: PytreeClass, given: Flattened, evaluator: Evaluator) -> bool:
