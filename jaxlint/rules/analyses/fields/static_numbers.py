@@ -37,6 +37,7 @@ from jaxlint.rules.analyses.fields.counting_inside import (
 from jaxlint.rules.analyses.fields.keeping import is_stored
 from jaxlint.rules.analyses.fields.needed_numbers import Need
 from jaxlint.rules.analyses.fields.put_back import is_put_back
+from jaxlint.rules.analyses.fields.rebuilt import counts_on
 from jaxlint.rules.analyses.fields.seldom_moved import (
     holds,
     is_of_stage,
@@ -131,7 +132,8 @@ def numbers_put(event: Event, evaluator: Evaluator, compiled: Collection[PytreeC
             continue
         if not isinstance(event, AssignAttribute) and not is_stored(field.name, cls):
             continue
-        goes_up = _counts_up(value.value, field, cls) and _is_number(field, cls, evaluator)
+        is_rebuilt = isinstance(event, Construct) and _is_compiled(event) and counts_on(event, value)
+        goes_up = (is_rebuilt or _counts_up(value.value, field, cls)) and _is_number(field, cls, evaluator)
         goes_up = goes_up and _is_repeated(event, field, value.value, evaluator)
         if not goes_up and not (loops and is_swept(plain(value.value))):
             continue
@@ -141,7 +143,8 @@ def numbers_put(event: Event, evaluator: Evaluator, compiled: Collection[PytreeC
             continue
         if not ends_with_its_call(event, field.name, evaluator) and not is_seldom_moved(event, field.name, evaluator):
             meets = cls in compiled or _meets_jax(event, cls, evaluator)
-            confidence = Confidence.HIGH if meets else Confidence.LOW
+            sure = Confidence.MEDIUM if is_rebuilt else Confidence.HIGH
+            confidence = sure if meets else Confidence.LOW
             is_scheduled = _is_float(value.value) and (goes_up or not isinstance(event, Construct))
             what = _CHANGES if _is_float(value.value) else _COUNTS
             is_compiled = _is_compiled(event) or _is_called_compiled(event, evaluator)
