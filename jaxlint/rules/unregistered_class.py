@@ -169,7 +169,9 @@ def _argument(event: Cross, evaluator: Evaluator) -> Iterator[Problem]:
     if function is not None and declared is not None:
         if declared.name == function.self_name or _is_declared_there(declared, function, event, evaluator):
             return
-    how = f"`{function.name}` is given one" if function is not None else "it is passed on"
+    how = "it is passed on" if refusing[0].transform.runs else "a function is given one"
+    if function is not None:
+        how = f"`{function.name}` is given one"
     yield _problem(event.at, cls, how, refusing[0], _registering(cls, event.place.module, evaluator))
 
 

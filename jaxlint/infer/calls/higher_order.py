@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from jaxlint.infer.calls.transformed_classes import traced_by
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import Cross, Transformed
+from jaxlint.infer.evaluating.events import Cross, Place, Transformed
 from jaxlint.infer.evaluating.notes import Notes
 from jaxlint.infer.known.deferred import Values
 from jaxlint.infer.known.environment import Environment
@@ -26,6 +26,7 @@ from jaxlint.infer.known.values import (
     LocalFunction,
     LocalFunctionValue,
     Partial,
+    Symbolic,
     UnknownValue,
     Value,
     binds_receiver,
@@ -116,7 +117,8 @@ class HigherOrder:
     def is_jitted(self, func: Value) -> bool:
         """Whether a function is compiled: called with another static value, it is compiled again."""
         target = self.target(func)
-        return target is not None and any(a.transform.kind is Kind.JIT for a in target.applied)
+        applied = target.applied if target is not None else _applied_to_unseen(func)
+        return any(a.transform.kind is Kind.JIT for a in applied)
 
     # -- transformations that return a function -----------------------------------------------
 
@@ -178,8 +180,11 @@ class HigherOrder:
     def note_traced(self, func: Value, call: Call, values: Values, env: Environment) -> None:
         """Note the arguments of a call of a transformed function."""
         place = self.notes.active
-        target = self.target(func) if place is not None and not self.notes.runs_untransformed else None
-        if place is None or target is None or not target.applied:
+        if place is None or self.notes.runs_untransformed:
+            return
+        self._note_given(func, call, values, place)
+        target = self.target(func)
+        if target is None or not target.applied:
             return
         positional = target.function.positional
         index = target.bound
@@ -197,6 +202,15 @@ class HigherOrder:
                 parameter = positional[index] if index < len(positional) else None
                 self._cross(target, arg.at, value, parameter, index, self._made(arg.value, value, env))
                 index += 1
+
+    def _note_given(self, func: Value, call: Call, values: Values, place: Place) -> None:
+        """Note what goes into a function that is not seen: all of it, where no option sets arguments apart."""
+        outermost = next(iter(_applied_to_unseen(func)), None)
+        if outermost is None or outermost.transform.kind not in (Kind.JIT, Kind.MAP) or outermost.holds_some_static:
+            return
+        for arg, value in zip(call.args, values, strict=True):
+            if not arg.star and not isinstance(value, UnknownValue):
+                self._note_cross(Cross(arg.at, place, value, None, None, (outermost,), False))
 
     def _made(self, expr: Expr, value: Value, env: Environment) -> _Made:
         """Tells what the instance was given that an argument makes; None if it makes none."""
@@ -407,6 +421,13 @@ class HigherOrder:
                 self._note_cross(Cross(expr.at, place, value, None, None, applied, False))
 
 
+def _applied_to_unseen(func: Value) -> tuple[Applied, ...]:
+    """What is applied to a function that is not seen, outermost first; nothing to another one."""
+    while isinstance(func, Partial):
+        func = func.function
+    return func.applied if isinstance(func, AnyFunction) else ()
+
+
 def _with_applied(func: Value, applied: Applied) -> Value:
     """A function value with one more transformation applied."""
     match func:
@@ -416,4 +437,8 @@ def _with_applied(func: Value, applied: Applied) -> Value:
             return replace(func, function=_with_applied(function, applied))
         case ClassObject() if applied.transform.returns is Returns.SAME:
             return Partial(func, (), ())
+        case AnyFunction():
+            return AnyFunction(UNKNOWN, (applied, *func.applied))
+        case UnknownValue() | Symbolic():
+            return AnyFunction(UNKNOWN, (applied,))
     return UNKNOWN

@@ -180,9 +180,11 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class AnyFunction(msgspec.Struct, frozen=True):
-    """A function whose annotation says what it returns: `Callable[[Array], State]`."""
+    """A function that is not seen: its annotation says what it returns, or something is applied to it."""
 
     result: Value
+    #: What is applied to it, outermost first.
+    applied: tuple[Applied, ...] = ()
 
 
 class Treedef(msgspec.Struct, frozen=True):

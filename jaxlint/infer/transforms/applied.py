@@ -68,8 +68,12 @@ class Applied(msgspec.Struct, frozen=True):
     @property
     def singles_out_arguments(self) -> bool:
         """Whether some of the arguments are static, or donated."""
-        is_said = self.static_argnums != () or self.static_argnames != () or self.transform.reads_static_annotations
-        return is_said or not self.options.isdisjoint(_DONATIONS)
+        return self.holds_some_static or not self.options.isdisjoint(_DONATIONS)
+
+    @property
+    def holds_some_static(self) -> bool:
+        """Whether some of the arguments are, or may be, static."""
+        return self.static_argnums != () or self.static_argnames != () or self.transform.reads_static_annotations
 
     def mapped_parameters(self, function: Function) -> frozenset[str]:
         """The parameters of `function` of which `in_axes` takes slices: all of their leaves must be arrays."""
