@@ -38,7 +38,9 @@ from jaxlint.syntax.expressions import (
     Expr,
     Lambda,
     Name,
+    Subscript,
     dotted,
+    unpacked,
 )
 from jaxlint.syntax.statements import (
     Annotate,
@@ -203,6 +205,12 @@ class LocalInstances:
             if isinstance(call.func, Attribute) and call.func.attr in PUTTING and isinstance(call.func.value, Name):
                 if call.args:
                     found.setdefault(call.func.value.id, []).append(call.args[-1].value)
+        for statement in self._code.statements:
+            if isinstance(statement, Assign):
+                pairs = (pair for target in statement.targets for pair in unpacked(target, statement.value))
+                for target, value in pairs:
+                    if isinstance(target, Subscript) and isinstance(target.value, Name):
+                        found.setdefault(target.value.id, []).append(value)
         return found
 
     def is_list_of(self, name: str, instance: Instance) -> bool:
