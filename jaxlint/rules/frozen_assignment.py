@@ -171,6 +171,7 @@ class FrozenAssignment(EventRule, BodyRule):
                 reason="a module is bound to its parameters anew for each call, and keeps nothing else",
                 help=refused.way_out,
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{refused.attr}",
+                raises_at_once=True,
             )
 
 
