@@ -56,9 +56,13 @@ from jaxlint.syntax.expressions import (
     Binary,
     Call,
     Display,
+    Expr,
     Lambda,
     Starred,
+    Subscript,
     dotted,
+    is_everything,
+    is_slice,
     last_name,
 )
 from jaxlint.syntax.statements import (
@@ -342,7 +346,7 @@ def _is_scaled(event: FieldEvent, field: Field) -> bool:
 
 
 def _grows(event: FieldEvent) -> bool:
-    """Whether another field gets a longer tuple, list or array at the same time: that compiles again, too."""
+    """Whether another field gets a longer or shorter tuple, list or array at the same time: that compiles again, too."""
     if isinstance(event, AssignAttribute):
         return False
     for argument in event.call.args:
@@ -350,8 +354,18 @@ def _grows(event: FieldEvent) -> bool:
         sides = (value.left, value.right) if isinstance(value, Binary) and value.op == "+" else ()
         starred = isinstance(value, Display) and any(isinstance(item, Starred) for item in value.items)
         lengthens = isinstance(value, Call) and last_name(value.func) in _LENGTHENING
-        if starred or lengthens or any(isinstance(side, Display) for side in sides):
+        if starred or lengthens or any(isinstance(side, Display) for side in sides) or _is_cut(value, argument.keyword):
             return True
+    return False
+
+
+def _is_cut(value: Expr, name: str | None) -> bool:
+    """Whether a field is computed of a part of what it was: `x=s.x[1:] - s.x[:-1]`."""
+    match value:
+        case Binary(left=left, right=right):
+            return _is_cut(left, name) or _is_cut(right, name)
+        case Subscript(value=Attribute(attr=attr), index=index) if attr == name and is_slice(index):
+            return not is_everything(index)
     return False
 
 
