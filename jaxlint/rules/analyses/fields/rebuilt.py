@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from jaxlint.infer.evaluating.events import Construct, KeywordValue
+from jaxlint.infer.evaluating.events import Construct, KeywordValue, Place
 from jaxlint.infer.known.values import UnknownValue
+from jaxlint.infer.transforms.applied import rebuilt_parameters
 from jaxlint.syntax.expressions import Binary, dotted, is_number
 from jaxlint.syntax.statements import parts
 
@@ -17,7 +18,12 @@ def counts_on(event: Construct, argument: KeywordValue) -> bool:
     if not isinstance(argument.value, UnknownValue) or not isinstance(value, Binary) or value.op not in ("+", "-"):
         return False
     copied, _, read = (dotted(value.left) or "").rpartition(".")
-    if not copied or read != argument.name or not is_number(value.right):
+    if read != argument.name or not is_number(value.right) or not _goes_in(copied.partition(".")[0], event.place):
         return False
     others = [arg for arg in event.call.args if arg.keyword not in (None, argument.name)]
     return any(dotted(part) == f"{copied}.{arg.keyword}" for arg in others for part in parts(arg.value))
+
+
+def _goes_in(name: str, place: Place) -> bool:
+    """Whether a variable is a parameter of a transformed function that is not static, and so may be a result of it."""
+    return any(name in rebuilt_parameters(function, place.applied(function)) for function in place.functions)

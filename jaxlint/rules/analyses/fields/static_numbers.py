@@ -346,7 +346,7 @@ def _is_scaled(event: FieldEvent, field: Field) -> bool:
 
 
 def _grows(event: FieldEvent) -> bool:
-    """Whether another field gets a longer or shorter tuple, list or array at the same time: that compiles again, too."""
+    """Whether another field gets a longer or shorter tuple, list or array then: that compiles again, too."""
     if isinstance(event, AssignAttribute):
         return False
     for argument in event.call.args:
