@@ -85,6 +85,9 @@ def to_expr(node: Expression, depth: int = 0) -> Expr:
         return Conditional(at, to_expr(node.cond, d), to_expr(node.if_expr, d), to_expr(node.else_expr, d))
     if isinstance(node, nodes.IndexExpr):
         return Subscript(at, to_expr(node.base, d), to_expr(node.index, d))
+    if isinstance(node, nodes.SliceExpr):
+        bounds = (node.begin_index, node.end_index, node.stride)
+        return Other(at, "Slice", tuple(Constant(at, None, "NoneType") if b is None else to_expr(b, d) for b in bounds))
     if isinstance(node, nodes.AssignmentExpr):
         return NamedExpr(at, to_expr(node.target, d), to_expr(node.value, d))
     if isinstance(node, nodes.StarExpr):
