@@ -186,7 +186,7 @@ class Narrowing:
 
     def doubt_asked(self, asking: Expr, env: Environment) -> None:
         """The same where something asks of what kind a variable is in other words, or did so before."""
-        for name in told_of(asking, env):
+        for name in asked_about(asking, env):
             self._update(name, lambda _: UNKNOWN, env)
 
     def _narrow_to(self, asked: Expr, path: str, tested: Value, env: Environment, truthy: bool) -> None:
@@ -251,7 +251,7 @@ class Narrowing:
                 self._forget_tested(part, env)
 
 
-def told_of(expr: Expr, env: Environment) -> frozenset[str]:
+def asked_about(expr: Expr, env: Environment) -> frozenset[str]:
     """The variables of which an expression tells of what kind they are; `isinstance(x, State)` itself is read closer.
 
     So do `type(x).__name__ == "State"`, `handlers.get(type(x))`, `x in known`, `len(leaves)`.
@@ -277,12 +277,12 @@ def _is_exact_type(test: Expr) -> bool:
 
 def note_answers(targets: Sequence[Expr], expr: Expr, env: Environment) -> None:
     """Keep in mind what variables tell, to which something is assigned that tells of what kind another one is."""
-    asked = (part for part in parts(expr) if isinstance(part, Call) and _asks(part))
-    told = {a.value.id for call in asked for a in call.args if isinstance(a.value, Name)} & env.locals
-    told |= told_of(expr, env)
-    names = [name for target in targets for name in target_names(target)] if told else []
+    calls = (part for part in parts(expr) if isinstance(part, Call) and _asks(part))
+    asked = {a.value.id for call in calls for a in call.args if isinstance(a.value, Name)} & env.locals
+    asked |= asked_about(expr, env)
+    names = [name for target in targets for name in target_names(target)] if asked else []
     for name in names:
-        env.telling = {**env.telling, name: frozenset(told - {name})}
+        env.telling = {**env.telling, name: frozenset(asked - {name})}
 
 
 def _asks(call: Call) -> bool:

@@ -52,9 +52,9 @@ def beside_tuple(code: CodeRead) -> Iterator[BesideTuple]:
             case Assign(targets=(Attribute(value=Name(id=name), attr=attr) as target,), value=value):
                 made = bound.get(name)
                 is_new = isinstance(made, Call) and last_name(made.func) == "__new__" and name in returned
-                kept = names_inside(value) & others.keys() if is_new and attr not in fields else set()
-                if kept and not is_special(attr):
-                    yield BesideTuple(target.at, attr, others[min(kept)], cls, function)
+                given = names_inside(value) & others.keys() if is_new and attr not in fields else set()
+                if given and not is_special(attr):
+                    yield BesideTuple(target.at, attr, others[min(given)], cls, function)
 
 
 def is_missed(beside: BesideTuple, evaluator: Evaluator) -> bool:
