@@ -72,6 +72,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.fixture(scope="module")
+def small_heap() -> None:
+    """What other tests have made is not looked through again and again, where a project lets go of all at each file."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def is_thorough(request: pytest.FixtureRequest) -> bool:
     """Whether all is to be tried, and not a sample of it."""

@@ -455,7 +455,7 @@ def _problem_of_dropped(found: Dropped) -> Problem:
     return Problem(
         at=found.read.at,
         message=(
-            f"`{found.state}` was taken out of {found.described} and is read by nothing but its next update:"
+            f"`{found.state}` was taken out of `{found.module}` and is read by nothing but its next update:"
             f" `{found.module}` is still what it was; {way_out}"
         ),
         reason="`nnx.split` gives a copy of the state, which the module does not share",

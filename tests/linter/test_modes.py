@@ -23,7 +23,7 @@ from jaxlint.project.files import discover
 from jaxlint.symbols import facts
 from tests.small_project import MADE, STATE, STEP, USED, write_project
 
-pytestmark = pytest.mark.comparisons
+pytestmark = [pytest.mark.comparisons, pytest.mark.usefixtures("small_heap")]
 
 #: What was done, to be sure that something was.
 COUNTS: Counter[str] = Counter()

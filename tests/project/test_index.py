@@ -23,6 +23,7 @@ from jaxlint.symbols import facts
 from jaxlint.symbols.outline import Outline
 from tests.small_project import BOTH, STEP, found, write_project
 
+pytestmark = pytest.mark.usefixtures("small_heap")
 FIXTURES = sorted((Path(__file__).parent.parent.parent / "fixtures").rglob("*.py"))
 
 

@@ -14,7 +14,6 @@ from jaxlint.project.resolution import External
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.syntax.expressions import Call, Display, Expr, Name, last_name
 from jaxlint.syntax.names_read import reads
-from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import Assign, Return, Statement, all_parts, bound_names, own_parts, parts
 
 #: The only function of a library that takes a step: others copy, move or look.
@@ -30,8 +29,6 @@ class Dropped(msgspec.Struct, frozen=True):
 
     state: str
     module: str
-    #: The module, with its class if that can be seen: those of a library's layers cannot.
-    described: str
     read: Expr
 
 
@@ -55,10 +52,9 @@ def states_dropped(code: CodeRead, evaluator: Evaluator) -> Iterator[Dropped]:
             if read is None:
                 continue
             held = plain(LocalInstances.of(code, evaluator).value(read))
-            if isinstance(held, Instance) and held.cls.framework.is_stateful:
-                yield Dropped(state, module, f"`{module}`, {with_article(held.cls.name)},", read)
-            elif isinstance(held, UnknownValue) or (isinstance(held, Instance) and not held.cls.bases_known):
-                yield Dropped(state, module, f"`{module}`", read)
+            is_module = isinstance(held, Instance) and (held.cls.framework.is_stateful or not held.cls.bases_known)
+            if is_module or isinstance(held, UnknownValue):  # the class of a library's layer is not seen
+                yield Dropped(state, module, read)
 
 
 def _behind(start: Statement, code: CodeRead) -> Iterator[Statement]:
