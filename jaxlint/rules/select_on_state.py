@@ -100,7 +100,8 @@ class SelectOnState(NodeRule):
     ## Fix safety
 
     A choice between two states of one class is made for each of their leaves, with `jax.tree.map`, and so is the stack
-    of a list of states. That is safe: the call could only raise.
+    of a list of states. That is safe: the call could only raise. A function that is mapped over several trees is given
+    their leaves in a list, which is unsafe: numbers in the second tree would have been axes.
 
     ## When not to use it
 
@@ -251,7 +252,7 @@ def _in_list(call: Call, written: str) -> Proposal | None:
         return None
     mapped = call.args[0].value
     change = Rewrite(mapped.at, "lambda *leaves: {0}(leaves)", (mapped.at,))
-    return Proposal("Give it a list of leaves", Applicability.SAFE, (change,))
+    return Proposal("Give it a list of leaves", Applicability.UNSAFE, (change,))
 
 
 def _is_no_array(instance: Instance) -> bool:
