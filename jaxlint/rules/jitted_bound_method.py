@@ -277,12 +277,12 @@ def _stale_attribute(
     """An attribute that a function reads, which is kept compiled in the attribute `holder`, and what changes it."""
     if cls.frozen is True or forgets(cls):
         return None
-    inside = traced_with(method, cls, evaluator)
+    inside, keys = traced_with(method, cls, evaluator), keys_of(holder, cls, evaluator)
     for attr in sorted(reads(inside.values(), cls) - {holder}):
         changing = changing_method(attr, inside, cls, evaluator)
         if changing is None or not initialised(attr, cls):
             continue
-        if _compiles_again(changing, holder, keys_of(holder, cls, evaluator) - {attr}, cls):
+        if _compiles_again(changing, holder, keys - {attr}, cls):
             continue
         if _is_followed_by_compiling(changing, holder, cls, evaluator):
             continue

@@ -20,6 +20,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.rules.analyses.bodies.binding import is_around
 from jaxlint.rules.analyses.changes.handed_over import changed_where_handed
 from jaxlint.rules.analyses.changes.in_place import is_changed
 from jaxlint.rules.analyses.fixes.made_anew import making_anew
@@ -208,7 +209,7 @@ def _is_compiled_before(made: str, event: MutateField | AssignAttribute, code: C
     to give it to a compiled function of a module.
     """
     row = place_of(event.at).row
-    loops = [s.at for s in code.statements if isinstance(s, (For, While)) and s.at.lineno <= row <= s.at.end_lineno]
+    loops = [s.at for s in code.statements if isinstance(s, (For, While)) and is_around(s, place_of(event.at))]
     last = max((at.end_lineno for at in loops), default=row)
     bound = (s.at.lineno for s in walk(code.body) if any(b.name == made for b in bindings_of(s)))
     first = max((at for at in bound if at < row), default=0)

@@ -150,7 +150,7 @@ class SelectOnState(NodeRule):
         instances = LocalInstances.of(code, evaluator)
         for call in (part for part in working if isinstance(part, Call) and last_name(part.func) == "scan"):
             scanned = scanned_list(call, instances, code, evaluator)
-            if scanned is not None and _is_scan(call, code, evaluator):
+            if scanned is not None:
                 yield _problem_of_scan(*scanned)
         for call in calls:
             held = [(expr, one) for expr in _given(call) if (one := instances.instance(expr)) is not None]
@@ -186,10 +186,6 @@ def _mapped_join(call: Call, code: CodeRead, evaluator: Evaluator) -> str | None
     maps = named(call.func, code.place.module, code.scope) in TREE_MAPS
     joining = named(first.value, code.place.module, code.scope) if maps else ""
     return joining if joining in JOINING or f"jax.{joining}" in JOINING else None  # numpy's are alike
-
-
-def _is_scan(call: Call, code: CodeRead, evaluator: Evaluator) -> bool:
-    return evaluator.model.resolver.library_name(call.func, code.place.module, code.scope) == SCAN
 
 
 def _problem_of_scan(expr: Expr, instance: Instance) -> Problem:

@@ -144,7 +144,7 @@ class StaticSelf(ClassRule, EventRule):
 
 def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Problem]:
     """The problem of an attribute that is set between two calls of a compiled method which reads it."""
-    from jaxlint.rules.analyses.changes.compiled_anew import may_compile_again, static_by_decorator
+    from jaxlint.rules.analyses.changes.compiled_anew import may_compile_again, static_beside_self
     from jaxlint.rules.analyses.changes.constant_attributes import is_constant
     from jaxlint.rules.analyses.changes.on_the_host import traced_with
     from jaxlint.rules.analyses.changes.set_between import called_around, called_method
@@ -171,7 +171,7 @@ def _set_outside(event: AssignAttribute, evaluator: Evaluator) -> Iterator[Probl
         return
     called = called_method(calls[0], path)
     decorating = evaluator.calls.transformed.decorating(own[called], cls.module)
-    if any(may_compile_again(*calls, static_by_decorator(applied, own[called])) for applied in decorating):
+    if any(may_compile_again(*calls, static_beside_self(applied, own[called])) for applied in decorating):
         return
     if is_constant(attr, cls, evaluator, place.module):
         return

@@ -31,12 +31,10 @@ from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
-    Comprehension,
-    DictDisplay,
-    Display,
     Expr,
     Name,
     dotted,
+    kind_written,
     last_name,
 )
 
@@ -336,7 +334,7 @@ def _held_kind(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str | No
             is_made = is_made or is_construction
             value = giving(field, cls, call, names)
             if value is not None:
-                kinds.add(_written(value))
+                kinds.add(kind_written(value))
     kind = kinds.pop() if len(kinds) == 1 else None
     return kind if is_made and kind in _KINDS else None
 
@@ -350,13 +348,3 @@ def _by_default(field: Field, evaluator: Evaluator) -> list[str | None]:
         return [] if field.has_default is False else [None]
     values = [plain(evaluator.static(placed)) for placed in made]
     return [value.kind if isinstance(value, Container) and not value.declared else None for value in values]
-
-
-def _written(expr: Expr) -> str | None:
-    """What an expression makes, if it is a display, a comprehension, or a call of the type."""
-    match expr:
-        case Display(kind=kind) | Comprehension(kind=kind):
-            return kind
-        case DictDisplay():
-            return "dict"
-    return None

@@ -384,6 +384,22 @@ def is_everything(index: Expr) -> bool:
     return all(map(is_none, index.parts)) if is_slice(index) else is_ellipsis(index)
 
 
+def attribute_of(name: str | None, expr: Expr) -> str | None:
+    """The attribute that an expression reads of what a variable holds: `name.attr`; None if it is something else."""
+    is_one = isinstance(expr, Attribute) and isinstance(expr.value, Name) and expr.value.id == name
+    return expr.attr if is_one and isinstance(expr, Attribute) else None
+
+
+def kind_written(expr: Expr | None) -> str:
+    """The kind of container that a display or a comprehension makes: "list", "tuple", "dict", …; "" of others."""
+    match expr:
+        case Display(kind=kind) | Comprehension(kind=kind):
+            return kind
+        case DictDisplay():
+            return "dict"
+    return ""
+
+
 def forced_assignment(expr: Expr) -> tuple[Expr, str, Expr] | None:
     """What `object.__setattr__(x, "field", value)` sets, or `setattr` does: the instance, the name, and the value."""
     match expr:

@@ -1,7 +1,7 @@
 """Every fixture with a finding that can be fixed: the fixed program lints clean, stays as it is, and runs clean.
 
 What is only shown to people is applied here, too. One program of each case, of another framework from case to case;
-with `--thorough`, all of them. Every second one, except among the comparisons.
+with `--thorough`, all of them. Every third one, except among the comparisons.
 """
 
 from __future__ import annotations

@@ -44,17 +44,19 @@ def found(rule: type[Rule], program: Program, path: Path) -> list[Finding]:
     return jaxlint.check_paths([str(path)], settings).findings
 
 
+@pytest.mark.parametrize("each", [False, pytest.param(True, marks=pytest.mark.comparisons)], ids=["one", "each"])
 @pytest.mark.parametrize("rule", RULES, ids=[rule.code for rule in RULES])
-def test_what_each_run_shows_is_unlikely_in_a_test(rule: type[Rule], tmp_path: Path) -> None:
-    """The same is found in a test and beside tests as elsewhere, with low confidence."""
+def test_what_each_run_shows_is_unlikely_in_a_test(rule: type[Rule], each: bool, tmp_path: Path) -> None:
+    """The same is found in a test and beside tests as elsewhere, with low confidence: in one of the places, or each."""
     seen = 0
     for number, program in enumerate(surely_bad(rule)):
         folder = tmp_path / str(number)
         elsewhere = found(rule, program, folder / "program.py")
         seen += sum(one.confidence is not Confidence.LOW for one in elsewhere)
-        inside = found(rule, program, folder / IN_TESTS[number % len(IN_TESTS)])
-        assert [(one.row, one.message) for one in inside] == [(one.row, one.message) for one in elsewhere]
-        assert all(one.confidence is Confidence.LOW for one in inside)
+        for name in IN_TESTS if each else (IN_TESTS[number % len(IN_TESTS)],):
+            inside = found(rule, program, folder / name)
+            assert [(one.row, one.message) for one in inside] == [(one.row, one.message) for one in elsewhere]
+            assert all(one.confidence is Confidence.LOW for one in inside)
     assert seen >= 3
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from jaxlint.infer.bodies.expecting import expects_error
+from jaxlint.infer.bodies.expecting import is_meant_to_fail
 from jaxlint.syntax.expressions import (
     BoolOp,
     Call,
@@ -27,7 +27,6 @@ from jaxlint.syntax.statements import (
     Statement,
     Try,
     While,
-    With,
     blocks,
     bound_names,
     expressions,
@@ -66,13 +65,8 @@ class Contents:
                 if kind is For:
                     start = len(self.parts)
             if kind is not FunctionDefinition and kind is not ClassDefinition:
-                inside = (
-                    works
-                    and kind is not Try
-                    and not (isinstance(statement, With) and any(expects_error(expr) for expr, _ in statement.items))
-                )
                 for block in blocks(statement):
-                    self._read(block, works=inside)
+                    self._read(block, works=works and kind is not Try and not is_meant_to_fail(statement))
             if kind is For or kind is While:
                 self._loops[id(statement)] = (start, len(self.parts))
 

@@ -26,15 +26,21 @@ def suppresses_unrelated(expr: Expr) -> bool:
     return all(not arg.star and last_name(arg.value) in UNRELATED_ERRORS for arg in expr.args)
 
 
-def expected_to_work(body: Body, error: str) -> Iterator[Statement]:
-    """The statements of a body without those inside functions, those that are meant to fail, or may with an error."""
+def is_meant_to_fail(statement: Statement) -> bool:
+    """Whether a statement is a `with` whose body is expected to raise such an error."""
+    return isinstance(statement, With) and any(expects_error(expr) for expr, _ in statement.items)
+
+
+def expected_to_work(body: Body, error: str = "") -> Iterator[Statement]:
+    """The statements of a body without those inside functions, those that are meant to fail, and those that are tried.
+
+    Of the latter all but those that wait for an `error`, if one is named, are expected to work.
+    """
     for statement in body:
         yield statement
-        if isinstance(statement, FunctionDefinition):
+        if isinstance(statement, FunctionDefinition) or is_meant_to_fail(statement):
             continue
-        if isinstance(statement, With) and any(expects_error(expr) for expr, _ in statement.items):
-            continue
-        tried = statement.body if isinstance(statement, Try) and _waits_for(error, statement) else None
+        tried = statement.body if isinstance(statement, Try) and (not error or _waits_for(error, statement)) else None
         for block in blocks(statement):
             if block is not tried:
                 yield from expected_to_work(block, error)

@@ -11,7 +11,7 @@ from jaxlint.infer.known.deferred import Held, Values, known
 from jaxlint.infer.known.evidence import contradicts
 from jaxlint.infer.known.values import Array, Container, FunctionValue, Instance, UnknownValue, Value, plain
 from jaxlint.symbols.outline import Import
-from jaxlint.syntax.expressions import Call, Comprehension, DictDisplay, Display, Expr, Name
+from jaxlint.syntax.expressions import Call, Display, Name, kind_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -114,16 +114,9 @@ def as_shown(declared: Value, function: FunctionValue) -> Value:
         return declared
     if function.receiver is not None:
         return declared
-    shown = [_displayed(value) for value in function.symbol.declaration.return_values]
+    shown = [kind_written(value) for value in function.symbol.declaration.return_values]
     is_certain = bool(shown) and all(kind == declared.kind for kind in shown)
     return replace(declared, declared=False) if is_certain else declared
-
-
-def _displayed(value: Expr) -> str:
-    """The kind of container that an expression writes out."""
-    if isinstance(value, DictDisplay):
-        return "dict"
-    return value.kind if isinstance(value, (Display, Comprehension)) else ""
 
 
 def takes_another(

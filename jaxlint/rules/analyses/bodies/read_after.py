@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from jaxlint.infer.bodies.expecting import expects_error
+from jaxlint.infer.bodies.expecting import is_meant_to_fail
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
@@ -37,7 +37,6 @@ from jaxlint.syntax.statements import (
     Statement,
     Try,
     While,
-    With,
     blocks,
     bound_by,
     expressions,
@@ -121,7 +120,7 @@ class ReadAfter:
             return found
         if isinstance(statement, (Return, Raise)) or self._binds(statement):
             return _ENDED
-        if isinstance(statement, With) and any(expects_error(e) for e, _ in statement.items):
+        if is_meant_to_fail(statement):
             return _ENDED
         if isinstance(statement, Try):
             return _ENDED if self._mentions(statement) else None

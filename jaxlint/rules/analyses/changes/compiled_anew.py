@@ -8,11 +8,13 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.transforms.applied import Applied
+from jaxlint.infer.transforms.transformed import names_static
+from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.methods import own_methods
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Display, Expr, Name, dotted, last_name, same
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, attribute_of, dotted, last_name, same
 from jaxlint.syntax.statements import all_parts
 
 #: Functions that make an array of the shape, or the length, that they are given first.
@@ -39,18 +41,18 @@ class StaticArguments(msgspec.Struct, frozen=True):
                 yield argument.value
 
 
-def static_arguments(holder: str, cls: PytreeClass) -> StaticArguments:
+def static_arguments(holder: str, cls: PytreeClass, evaluator: Evaluator) -> StaticArguments:
     """The static arguments of what the class keeps compiled in an attribute."""
     for one in cls.mro:
         for method in own_methods(one):
             for assigned in method.self_assignments:
                 if assigned.attr == holder and isinstance(assigned.value, Call):
-                    return _said(assigned.value, cls)
+                    return _said(assigned.value, FunctionSymbol(one.module, method), cls, evaluator)
     return StaticArguments()
 
 
-def static_by_decorator(applied: Applied, method: Function) -> StaticArguments:
-    """The static arguments of a decorated method, beside its `self`, for those who call it."""
+def static_beside_self(applied: Applied, method: Function) -> StaticArguments:
+    """The static arguments of a method, beside its `self`, for those who call it."""
     names = applied.static_parameters(method)
     if names is None:
         return StaticArguments(is_known=False)
@@ -59,49 +61,36 @@ def static_by_decorator(applied: Applied, method: Function) -> StaticArguments:
     return StaticArguments(frozenset(index for index, name in enumerate(free) if name in said), frozenset(said))
 
 
-def _said(jitted: Call, cls: PytreeClass) -> StaticArguments:
-    """The static arguments that a call of `jit` says."""
-    numbers, names = _literals(jitted.keyword("static_argnums")), _literals(jitted.keyword("static_argnames"))
-    if numbers is None or names is None or any(argument.star for argument in jitted.args):
-        return StaticArguments(is_known=False)
+def _said(jitted: Call, where: FunctionSymbol, cls: PytreeClass, evaluator: Evaluator) -> StaticArguments:
+    """The static arguments that a call of `jit` says, which stands in a method."""
+    module, scope = where.module, where.declaration.inner_scope
+    transform = TRANSFORMS.get(evaluator.model.resolver.library_name(jitted.func, module, scope))
+    if transform is None:
+        return StaticArguments(is_known=not names_static(jitted))
+    transformed = evaluator.calls.transformed
+    applied = transformed.from_call(transform, jitted.at, jitted.args[1:], module, scope)
     compiled = jitted.positional[0] if jitted.positional else None
     found = cls.method(compiled.attr) if isinstance(compiled, Attribute) else None
-    free = [] if found is None else found[1].positional[1:]
-    positions = {n for n in numbers if isinstance(n, int)}
-    positions |= {free.index(name) for name in names if name in free}
-    said = {name for name in names if isinstance(name, str)}
-    said |= {free[n] for n in positions if 0 <= n < len(free)}
-    return StaticArguments(frozenset(positions), frozenset(said))
-
-
-def _literals(expr: Expr | None) -> list[object] | None:
-    """The values of a literal, or of a display of some; None if it is something else."""
-    if expr is None:
-        return []
-    items = expr.items if isinstance(expr, Display) else (expr,)
-    constants = [one for one in items if isinstance(one, Constant)]
-    return [one.value for one in constants] if len(constants) == len(items) else None
+    if found is not None:
+        owner, method = found
+        return static_beside_self(transformed.applied_to(method, owner.module, applied, bound=1), method)
+    if applied.static_argnums is None or applied.static_argnames is None:
+        return StaticArguments(is_known=False)
+    return StaticArguments(frozenset(applied.static_argnums), frozenset(applied.static_argnames))
 
 
 def keys_of(holder: str, cls: PytreeClass, evaluator: Evaluator) -> frozenset[str]:
     """The attributes that methods of the class give to what is kept in `holder` as static arguments."""
-    static = static_arguments(holder, cls)
+    static = static_arguments(holder, cls, evaluator)
     found = set[str]()
     for one in cls.mro if static else ():
         for method in own_methods(one):
             if holder in method.self_reads | method.self_calls:
                 body = evaluator.calls.body_of(FunctionSymbol(one.module, method)) or ()
                 calls = _calls_of(f"{method.self_name}.{holder}", list(all_parts(body)))
-                found |= {attr for call in calls for value in static.given(call) if (attr := _own(value, method))}
+                given = (value for call in calls for value in static.given(call))
+                found |= {attr for value in given if (attr := attribute_of(method.self_name, value)) is not None}
     return frozenset(found)
-
-
-def _own(value: Expr, method: Function) -> str | None:
-    """The attribute of `self` that an expression is."""
-    match value:
-        case Attribute(value=Name(id=held), attr=attr) if held == method.self_name:
-            return attr
-    return None
 
 
 def _calls_of(path: str, every: list[Expr]) -> list[Call]:

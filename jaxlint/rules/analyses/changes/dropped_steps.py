@@ -23,7 +23,7 @@ from jaxlint.syntax.statements import (
 )
 
 #: What waits until a computation has ended, as benchmarks do.
-_WAITING = "block_until_ready"
+WAITING = "block_until_ready"
 
 
 class Drop(Enum):
@@ -48,7 +48,7 @@ def drop_of(target: Name, update: Update | None, code: CodeRead, evaluator: Eval
     """Why the copy that a statement binds to `target` is never read: see `Drop`."""
     loops = [s for s in code.statements if isinstance(s, (For, While))]
     loop, statement = next(((s, bound) for s in loops[::-1] if (bound := _binding(target, s))), (None, None))
-    is_timed = measures(code, evaluator) or _WAITING in code.contents.called
+    is_timed = measures(code, evaluator) or WAITING in code.contents.called
     if loop is None or statement is None or not _goes_on(target, statement, loop):
         is_run = is_timed and update is not None and is_compiled(update, evaluator)
         return Drop.RUN if is_run else Drop.UNUSED

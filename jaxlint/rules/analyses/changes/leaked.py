@@ -13,6 +13,7 @@ from jaxlint.infer.known.values import UNKNOWN, as_instance
 from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
 from jaxlint.libraries.arrays import ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
+from jaxlint.libraries.standard import HOST_CALLS
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
@@ -55,9 +56,9 @@ from jaxlint.syntax.statements import (
 #: Transformations within which all that is computed of the arguments are tracers.
 TRACING = frozenset({Kind.JIT, Kind.MAP, Kind.LOOP})
 #: Functions of jax that say something of an array which is known while tracing, or bring it to the host.
-_KNOWING = frozenset(
+_KNOWING = HOST_CALLS | frozenset(
     """shape ndim size result_type issubdtype iinfo finfo dtype eval_shape tree_structure structure make_jaxpr typeof
-    leaves_with_path callback io_callback pure_callback print device_get""".split()
+    leaves_with_path print device_get""".split()
 )
 #: Methods of arrays that give arrays.
 _GIVING_ARRAYS = ARRAY_METHODS | ARRAY_REDUCTIONS | {"dot"}

@@ -12,6 +12,7 @@ from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.bodies.binding import is_around
 from jaxlint.rules.analyses.changes.leaked import (
     TRACING,
     Traced,
@@ -35,22 +36,15 @@ def left_in_containers(
     function: Function, applied: Sequence[Applied], code: CodeRead, evaluator: Evaluator
 ) -> Iterator[tuple[object, str, str]]:
     """The changes by which a function leaves tracers in a container, of any scope: where, the name of it, and why."""
-    is_chosen = _is_compiled_on_one_way(function, code.place.module.source.text)
-    for found in _left(function, applied, code, evaluator):
-        if not (is_chosen and _is_conditional(found[0], code.body)):
-            yield found
+    for finds in (leaked, _stored, handed_to_objects):
+        for found in finds(function, applied, code, evaluator):
+            if not (_is_conditional(found[0], code.body) and _is_compiled_on_one_way(function, code)):
+                yield found
 
 
-def _left(
-    function: Function, applied: Sequence[Applied], code: CodeRead, evaluator: Evaluator
-) -> Iterator[tuple[object, str, str]]:
-    yield from leaked(function, applied, code, evaluator)
-    yield from _stored(function, applied, code, evaluator)
-    yield from handed_to_objects(function, applied, code, evaluator)
-
-
-def _is_compiled_on_one_way(function: Function, text: str) -> bool:
+def _is_compiled_on_one_way(function: Function, code: CodeRead) -> bool:
     """Whether what is kept is the function as it is on one way, compiled on another: `f if records else jax.jit(f)`."""
+    text = code.place.module.source.text
     name = rf"(?:\w+\.)?{re.escape(function.name)}\b"
     if re.search(rf"\bjit\(\s*{name}", text) is None:
         return False
@@ -60,8 +54,7 @@ def _is_compiled_on_one_way(function: Function, text: str) -> bool:
 
 def _is_conditional(at: object, body: Body) -> bool:
     """Whether something is done in a branch of an `if` statement: perhaps not where the function is compiled."""
-    row = place_of(at).row
-    return any(isinstance(s, If) and s.at.lineno <= row <= s.at.end_lineno for s in walk(body))
+    return any(isinstance(s, If) and is_around(s, place_of(at)) for s in walk(body))
 
 
 def _stored(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place, Replace, Update
@@ -11,6 +11,7 @@ from jaxlint.infer.known.values import UNKNOWN, Value
 from jaxlint.libraries.packages import DISTRIBUTION_OF
 from jaxlint.libraries.standard import CLOCKS
 from jaxlint.libraries.updates import UPDATE_METHODS
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.rules.analyses.bodies.around import outermost_body
 from jaxlint.rules.analyses.changes.renewed import decorated
@@ -61,7 +62,7 @@ def is_tried_update(update: Update, evaluator: Evaluator) -> bool:
             return False
     if is_test:
         return True
-    clocks = [s for s in walk(body) if _reads_clock(s, update, evaluator)]
+    clocks = [s for s in walk(body) if reads_clock(own_parts(s), update.place.module, update.place.scope, evaluator)]
     return len(clocks) > 1 and any(s is clocks[-1] for s in later)
 
 
@@ -161,7 +162,7 @@ def compiles_first(update: Update, evaluator: Evaluator) -> bool:
     if base is None or not looped or not any(dotted(expr) == base for expr in returned):
         return True
     taken = any(same(call.func, func) for call in _calls(body) if id(call) not in alone)
-    return taken or any(_reads_clock(s, update, evaluator) for s in walk(body))
+    return taken or reads_clock(all_parts(body), place.module, place.scope, evaluator)
 
 
 def is_compiled(update: Update, evaluator: Evaluator) -> bool:
@@ -180,11 +181,10 @@ def _calls(body: Body) -> list[Call]:
     return [part for part in all_parts(body) if isinstance(part, Call)]
 
 
-def _reads_clock(statement: Statement, update: Update, evaluator: Evaluator) -> bool:
-    """Whether a statement asks what time it is."""
-    called = (part.func for part in own_parts(statement) if isinstance(part, Call) and not part.args)
-    symbols = (evaluator.model.resolver.resolve(func, update.place.module, update.place.scope) for func in called)
-    return any(isinstance(symbol, External) and symbol.name in CLOCKS for symbol in symbols)
+def reads_clock(every: Iterable[Expr], module: Module, scope: str, evaluator: Evaluator) -> bool:
+    """Whether some of the expressions ask what time it is."""
+    named, calls = evaluator.model.resolver.library_name, (part for part in every if isinstance(part, Call))
+    return any(not call.args and named(call.func, module, scope) in CLOCKS for call in calls)
 
 
 def base_text(update: Update) -> str | None:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.libraries.standard import CLOCKS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.bodies.around import outermost_body
+from jaxlint.rules.analyses.changes.dropped_steps import WAITING
+from jaxlint.rules.analyses.changes.only_run import reads_clock
 from jaxlint.rules.analyses.instances.methods import may_have
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, last_name
@@ -17,8 +18,6 @@ from jaxlint.syntax.statements import Assign, Body, Do, all_parts, own_parts, pa
 
 #: Methods of what is compiled that compile without a call.
 _LOWERING = frozenset({"lower", "trace"})
-#: What waits until an array is there.
-_WAITING = "block_until_ready"
 
 
 def is_run_for_time(function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
@@ -28,19 +27,10 @@ def is_run_for_time(function: Function, code: CodeRead, evaluator: Evaluator) ->
     """
     bodies = list(_bodies(function, code, evaluator))
     names = {function.name, *(name for body in bodies for name in _compiled_as(function.name, body))}
-    uses = [
-        _is_for_nothing(use, body, names, _reads_clock(body, code, evaluator))
-        for body in bodies
-        for use in _uses(names, body)
-    ]
+    module, scope = code.place.module, code.place.functions[0].inner_scope
+    timed = [(body, reads_clock(all_parts(body), module, scope, evaluator)) for body in bodies]
+    uses = [_is_for_nothing(use, body, names, is_timed) for body, is_timed in timed for use in _uses(names, body)]
     return bool(uses) and all(uses)
-
-
-def _reads_clock(body: Body, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether a body asks what time it is."""
-    named, module = evaluator.model.resolver.library_name, code.place.module
-    calls = (part.func for part in all_parts(body) if isinstance(part, Call) and not part.args)
-    return any(named(func, module, code.place.functions[0].inner_scope) in CLOCKS for func in calls)
 
 
 def _bodies(function: Function, code: CodeRead, evaluator: Evaluator) -> Iterator[Body]:
@@ -94,9 +84,9 @@ def _lowers(expr: Expr, use: Name) -> bool:
 def _called_alone(value: Expr, use: Name) -> bool:
     """Whether an expression is a call of the function, for which at most somebody waits."""
     match value:
-        case Call(func=Attribute(value=held, attr=attr)) if attr == _WAITING and isinstance(held, Call):
+        case Call(func=Attribute(value=held, attr=attr)) if attr == WAITING and isinstance(held, Call):
             return _called_alone(held, use)
-        case Call(func=func, positional=(waited,)) if last_name(func) == _WAITING:
+        case Call(func=func, positional=(waited,)) if last_name(func) == WAITING:
             return _called_alone(waited, use)
         case Call(func=func):
             return any(part is use for part in parts(func))

@@ -65,7 +65,7 @@ def set_outside(event: AssignAttribute, code: CodeRead, evaluator: Evaluator) ->
     called = called_method(calls[0], path)
     if _is_put_back(event, code.body) or _runs_otherwise(path, by_name[called], code):
         return None
-    if may_compile_again(*calls, static_arguments(by_name[called], cls)):
+    if may_compile_again(*calls, static_arguments(by_name[called], cls, evaluator)):
         return None
     if _sets_one_of(keys_of(by_name[called], cls, evaluator), path, code.body):
         return None  # a static argument tells that something has changed

@@ -18,15 +18,14 @@ from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
     Call,
-    Comprehension,
     Constant,
-    DictDisplay,
     Display,
     Expr,
     Name,
     Subscript,
     Unary,
     dotted,
+    kind_written,
     last_name,
     root,
 )
@@ -176,14 +175,10 @@ def _kind_named(name: str) -> str:
 
 def _kind_made(value: Expr | None) -> str:
     """What an expression makes: a "list", a "dict" or, for all that is known, something else."""
-    match value:
-        case Display(kind="list") | Comprehension(kind="list"):
-            return "list"
-        case DictDisplay() | Comprehension(kind="dict"):
-            return "dict"
-        case Call(func=func):
-            return _kind_named(last_name(func))
-    return ""
+    if isinstance(value, Call):
+        return _kind_named(last_name(value.func))
+    kind = kind_written(value)
+    return kind if kind in ("list", "dict") else ""
 
 
 def _renews(statement: Statement, name: str) -> bool:

@@ -21,6 +21,7 @@ from jaxlint.syntax.expressions import (
     Display,
     Expr,
     Name,
+    attribute_of,
     is_none,
     items_of,
     last_name,
@@ -216,8 +217,7 @@ def _attribute(expr: Expr, method: Function) -> str | None:
     """The attribute of `self` that an expression is, if with its key in front."""
     if isinstance(expr, Display) and len(expr.items) == 2 and method.name.endswith("_with_keys"):
         expr = expr.items[1]
-    is_own = isinstance(expr, Attribute) and isinstance(expr.value, Name) and expr.value.id == method.self_name
-    return expr.attr if is_own and isinstance(expr, Attribute) else None
+    return attribute_of(method.self_name, expr)
 
 
 def _names(expr: Expr, method: Function) -> list[str] | None:

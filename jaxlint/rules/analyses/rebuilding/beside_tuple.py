@@ -13,6 +13,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import calls_in
+from jaxlint.rules.analyses.instances.methods import may_have
 from jaxlint.rules.analyses.rebuilding.exchanged import SHOWING
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import Attribute, Call, Name, is_special, last_name
@@ -82,7 +83,11 @@ def _gives(beside: BesideTuple, module: Module, evaluator: Evaluator) -> bool:
 
 def _reads(beside: BesideTuple, module: Module, evaluator: Evaluator) -> bool:
     """Whether the attribute is read in a module, other than to show an instance."""
-    functions = [f for f in module.outline.functions.values() if f.name not in SHOWING and f is not beside.made_by]
-    bodies = [evaluator.calls.body_of(FunctionSymbol(module, function)) or () for function in functions]
-    every = (part for body in (evaluator.calls.top_level(module), *bodies) for part in all_parts(body))
+    read = re.compile(rf"\.\s*{re.escape(beside.attr)}\b")
+    if not read.search(module.source.text):
+        return False
+    functions = (f for f in module.outline.functions.values() if f.name not in SHOWING and f is not beside.made_by)
+    symbols = [FunctionSymbol(module, function) for function in functions if may_have(read, function, module)]
+    bodies = [evaluator.calls.top_level(module), *(evaluator.calls.body_of(symbol) or () for symbol in symbols)]
+    every = (part for body in bodies for part in all_parts(body))
     return any(isinstance(part, Attribute) and part.attr == beside.attr for part in every)

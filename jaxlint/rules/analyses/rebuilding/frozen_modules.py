@@ -19,16 +19,13 @@ from jaxlint.symbols.outline import MUTATING, FieldDeclaration, Function
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
-    Comprehension,
-    DictDisplay,
-    Display,
-    Expr,
-    Name,
     Subscript,
+    attribute_of,
     is_special,
+    kind_written,
     last_name,
 )
-from jaxlint.syntax.statements import Annotate, Delete, Do, Statement, Try, targets_of, walk
+from jaxlint.syntax.statements import Annotate, Delete, Do, Statement, targets_of
 
 _SETUP = frozenset({linen.SETUP})
 _SETTING = "__setattr__"
@@ -56,12 +53,9 @@ def refused_by_module(code: CodeRead, evaluator: Evaluator) -> Iterator[RefusedB
     if not in_setup and not is_called_only_by(method.name, family, _running_with_parameters(owner, evaluator)):
         return
     fields = _fields(owner, evaluator)
-    tried = {id(s) for statement in walk(code.body) if isinstance(statement, Try) for s in walk(statement.body)}
-    for statement in expected_to_work(code.body, linen.FROZEN_ERROR.rpartition(".")[2]):
-        if id(statement) in tried:
-            continue
+    for statement in expected_to_work(code.body):
         for target in targets_of(statement) if not _sets_nothing(statement) else ():
-            attr = _attribute(target, method)
+            attr = attribute_of(method.self_name, target)
             if attr is None or is_special(attr):
                 continue
             if not in_setup:
@@ -127,14 +121,6 @@ def _sets_nothing(statement: Statement) -> bool:
     return isinstance(statement, Delete) or (isinstance(statement, Annotate) and statement.value is None)
 
 
-def _attribute(target: Expr, method: Function) -> str | None:
-    """The attribute of `self` that a target is."""
-    match target:
-        case Attribute(value=Name(id=name), attr=attr) if name == method.self_name:
-            return attr
-    return None
-
-
 def _assigned(at: object, method: Function, attr: str) -> RefusedByModule:
     own = method.self_name
     return RefusedByModule(
@@ -160,7 +146,7 @@ def _frozen_changed(statement: Statement, method: Function, owner: PytreeClass) 
     """A change of a list or dict that `setup` has assigned, of which the module has made something else."""
     match statement:
         case Do(value=Call(func=Attribute(value=held, attr=name) as func)) if name in MUTATING:
-            attr = _attribute(held, method)
+            attr = attribute_of(method.self_name, held)
             if attr is not None and _assigned_kinds(attr, owner) == {"list"}:
                 yield RefusedByModule(
                     func.at,
@@ -188,13 +174,5 @@ def _assigned_kinds(attr: str, owner: PytreeClass) -> set[str | None]:
     """The kinds of what methods assign to an attribute, where it is written out: "list", "dict", or None."""
     own = [method for cls in owner.mro for method in own_methods(cls)]
     assigned = [(method.name, a.value) for method in own for a in method.self_assignments if a.attr == attr]
-    return {_kind(value) if name == linen.SETUP else None for name, value in assigned}
-
-
-def _kind(value: Expr | None) -> str | None:
-    match value:
-        case Display(kind="list") | Comprehension(kind="list"):
-            return "list"
-        case DictDisplay() | Comprehension(kind="dict"):
-            return "dict"
-    return None
+    kinds = {kind_written(value) if name == linen.SETUP else "" for name, value in assigned}
+    return {kind if kind in linen.MADE_OF else None for kind in kinds}

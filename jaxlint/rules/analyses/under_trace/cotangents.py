@@ -11,7 +11,7 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr
+from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, kind_written
 
 #: The decorator, and the method that says how the derivative is computed.
 _CUSTOM = "jax.custom_vjp"
@@ -62,6 +62,5 @@ def _function(expr: Expr, code: CodeRead, evaluator: Evaluator) -> FunctionSymbo
 
 def _kind(item: Expr) -> str | None:
     """The kind of container that an expression writes out."""
-    if isinstance(item, DictDisplay):
-        return "dict"
-    return item.kind if isinstance(item, Display) and item.kind in ("list", "tuple") else None
+    kind = kind_written(item) if isinstance(item, (Display, DictDisplay)) else ""
+    return kind if kind in ("list", "tuple", "dict") else None

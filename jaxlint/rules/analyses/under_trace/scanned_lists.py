@@ -12,9 +12,8 @@ from jaxlint.symbols.outline import Parameter
 from jaxlint.syntax.expressions import Attribute, Call, Expr, dotted
 from jaxlint.syntax.statements import all_parts, assigned_names
 
-#: The loop, and where it is given what it goes through; the function gets a slice of that as its second argument.
+#: The loop: its function gets a slice of what it goes through as its second argument.
 SCAN = "jax.lax.scan"
-_XS = 2
 
 
 def scanned_list(
@@ -24,6 +23,8 @@ def scanned_list(
 
     It is annotated so, or a field of it is read: what the function gets is a list of slices.
     """
+    if evaluator.model.resolver.library_name(call.func, code.place.module, code.scope) != SCAN:
+        return None
     given = call.given_to(("f", "init", "xs"))
     xs, function = given.get("xs"), given.get("f")
     if xs is None or function is None or call.has_star:
