@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.instances.same_objects import given_in
-from jaxlint.syntax.expressions import Binary, Call, Expr, Name, last_name
-from jaxlint.syntax.statements import bound_once, looked_up
+from jaxlint.syntax.expressions import Binary, Call, Display, Expr, Name, dotted, last_name, unpacked
+from jaxlint.syntax.statements import Assign, bound_once, looked_up
 
 
 def fields_anew(one: Expr, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Set[str]:
     """The fields that hold something new in an instance, wherever it comes from: functions of the project return it."""
-    values = given_in(code).get(one.id, []) if isinstance(one, Name) else [one]
-    found = [_returned_anew(value, cls, code, evaluator) for value in values]
+    values = list(_given(one.id, code)) if isinstance(one, Name) else [(one, None)]
+    found = [_returned_anew(value, part, cls, code, evaluator) for value, part in values]
     return frozenset[str]().union(*found) if found and all(found) else frozenset()
 
 
-def _returned_anew(value: Expr, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Set[str]:
+def _given(name: str, code: CodeRead) -> Iterator[tuple[Expr, int | None]]:
+    """The values that a body gives to a variable, and which part of each that is if it unpacks them: `x, y = f()`."""
+    for statement in code.statements:
+        if not isinstance(statement, Assign):
+            continue
+        for place, value in (pair for target in statement.targets for pair in unpacked(target, statement.value)):
+            if isinstance(place, Display):
+                items = () if place.has_star else place.items
+                yield from ((value, part) for part, item in enumerate(items) if dotted(item) == name)
+            elif dotted(place) == name:
+                yield value, None
+
+
+def _returned_anew(value: Expr, part: int | None, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Set[str]:
     if not isinstance(value, Call):
         return frozenset()
     resolver = evaluator.model.resolver
@@ -32,11 +44,19 @@ def _returned_anew(value: Expr, cls: PytreeClass, code: CodeRead, evaluator: Eva
     if evaluator.calls.transformed.is_wrapped(function, module) or not function.return_values:
         return frozenset()
     bound = bound_once(evaluator.calls.body_of(symbol) or ())
-    made = [_computed(looked_up(returned, bound), cls, bound) for returned in function.return_values]
+    made = [_computed(_part_of(looked_up(value, bound), part, bound), cls, bound) for value in function.return_values]
     return frozenset[str]().union(*made) if all(made) else frozenset()
 
 
-def _computed(made: Expr, cls: PytreeClass, bound: Mapping[str, Expr]) -> Set[str]:
+def _part_of(returned: Expr, part: int | None, bound: Mapping[str, Expr]) -> Expr | None:
+    """One of the values of a tuple that a function returns, or all that it returns; None if that is no tuple."""
+    if part is None:
+        return returned
+    items = returned.items if isinstance(returned, Display) and not returned.has_star else ()
+    return looked_up(items[part], bound) if part < len(items) else None
+
+
+def _computed(made: Expr | None, cls: PytreeClass, bound: Mapping[str, Expr]) -> Set[str]:
     """The fields for which a constructor, or an update, is given what is computed."""
     if not isinstance(made, Call) or made.has_star:
         return frozenset()
