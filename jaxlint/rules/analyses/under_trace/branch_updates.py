@@ -22,6 +22,7 @@ from jaxlint.syntax.expressions import (
     Attribute,
     Call,
     Constant,
+    Display,
     Expr,
     Lambda,
     Name,
@@ -222,6 +223,14 @@ class _Updates:
                 return True
             case Assign(targets=(Name(id=name),), value=value):
                 self._known[name] = self._update(value)
+                return True
+            case Assign(targets=(Display(items=targets),), value=value) if all(isinstance(t, Name) for t in targets):
+                items = value.items if isinstance(value, Display) and len(value.items) == len(targets) else ()
+                given = [self._update(item) for item in items] or [None] * len(targets)
+                self._known.update(zip((dotted(t) or "" for t in targets), given, strict=True))
+                return True
+            case FunctionDefinition(name=name):
+                self._known[name] = None
                 return True
             case Assign(targets=(Attribute(value=Name(id=name), attr=attr),), value=value):
                 self._set(name, attr, self._settled(value))
