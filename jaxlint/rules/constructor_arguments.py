@@ -34,9 +34,9 @@ from jaxlint.rules.analyses.instances.constructor_calls import (
 from jaxlint.rules.analyses.instances.handed_keywords import made_with
 from jaxlint.rules.analyses.instances.inherited_makers import handed_up, made_by
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem
-from jaxlint.symbols.outline import Import, Parameter
+from jaxlint.symbols.outline import Function, Import, Parameter
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Comprehension, Display, Expr, Name, dotted
-from jaxlint.syntax.statements import Try, all_parts, bound_once, walk
+from jaxlint.syntax.statements import Try, all_parts, assigned_names, bound_once, walk
 
 #: Functions that give as many things as there are fields, leaves or items.
 _LISTING = TREE_LEAVES | {"dataclasses.astuple", "builtins.map", "builtins.zip"}
@@ -108,9 +108,10 @@ class ConstructorArguments(ClassRule, EventRule, BodyRule):
     ## When not to use it
 
     There is no reason to turn it off: the call cannot work. Classes of which a base or a decorator cannot be seen are
-    left out, and so are `cls(...)`, which may be a subclass, and `State()` in a method that subclasses replace. In a
-    module that imports what another one of the project has not any more, such a call has low confidence: nobody can
-    come to it.
+    left out, and so is `State()` in a method that subclasses replace. What a class method returns as `cls(...)` is
+    reported, with medium confidence, if neither the class nor one that inherits from it takes these arguments, and it
+    has no abstract methods. In a module that imports what another one of the project has not any more, such a call has
+    low confidence: nobody can come to it.
 
     ## References
 
@@ -176,6 +177,8 @@ class ConstructorArguments(ClassRule, EventRule, BodyRule):
         """Look at class methods that call the one of a base."""
         for name, qualnames in cls.symbol.declaration.methods.items():
             function = cls.module.outline.functions[qualnames[-1]]
+            if is_classmethod(function):
+                yield from _made_by_class(function, cls, evaluator)
             if is_classmethod(function) and any(name in base.symbol.declaration.methods for base in cls.mro[1:]):
                 body = evaluator.calls.body_of(FunctionSymbol(cls.module, function)) or ()
                 call = handed_up(function, body)
@@ -188,6 +191,34 @@ def _is_asked_for(wrong: WrongArguments, event: Construct, evaluator: Evaluator)
     """Whether an instance of the class is asked for what the class does not take: it has none, so nothing runs."""
     keyword = next((one.keyword for one in event.call.args if one.at is wrong.at), None)
     return keyword is not None and is_asked_first(event.call, keyword, event.place, evaluator)
+
+
+def _made_by_class(function: Function, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+    """Look at what a class method returns: `cls(...)` must be what the class, or one that inherits from it, takes."""
+    for call in function.return_values:
+        if not isinstance(call, Call) or not isinstance(call.func, Name) or call.func.id != function.self_name:
+            continue
+        wrong = [_wrong_for(call, one) for one in evaluator.model.family(cls, exact=False)]
+        if None in wrong or cls.abstract_methods:
+            continue
+        found = _wrong_for(call, cls)
+        body = evaluator.calls.body_of(FunctionSymbol(cls.module, function)) or ()
+        if found is not None and call.func.id not in assigned_names(body):
+            yield Problem(
+                at=found.at,
+                message=f"`{cls.name}` {found.what}: the call raises {found.error}; {found.way_out}",
+                reason="a generated constructor takes the fields of the class, in their order, and nothing else",
+                help=found.way_out,
+                fix=found.fix,
+                subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
+                confidence=Confidence.LOW if _cannot_run(cls.module, evaluator) else Confidence.MEDIUM,
+            )
+
+
+def _wrong_for(call: Call, cls: PytreeClass) -> WrongArguments | None:
+    """What is wrong with the arguments of a call for a class of which the constructor is known."""
+    parameters = cls.constructor() if is_constructor_known(cls) and not is_train_state(cls) else None
+    return None if parameters is None else wrong_with(call, cls, parameters)
 
 
 def _cannot_run(module: Module, evaluator: Evaluator) -> bool:
