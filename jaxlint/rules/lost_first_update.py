@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -10,30 +10,34 @@ from jaxlint.cst.changes import Change, InsertLine, Proposal, Rewrite
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import Beside, CodeRead, Replace, Update, rests_on_annotation
+from jaxlint.infer.evaluating.events import Beside, CodeRead, Update, rests_on_annotation
 from jaxlint.infer.known.values import Instance
 from jaxlint.libraries.updates import BY_GRADIENTS
-from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.bodies.touched import Variables
-from jaxlint.rules.analyses.changes.looped_updates import adds_up, copy_beside, sets_something_else
+from jaxlint.rules.analyses.changes.kept_updates import (
+    Kept,
+    bound_or_returned,
+    copying_function,
+    kept_beside,
+    kept_by,
+    may_change,
+)
+from jaxlint.rules.analyses.changes.looped_updates import adds_up, sets_something_else
 from jaxlint.rules.analyses.changes.made_of import made_of
 from jaxlint.rules.analyses.changes.unused_copies import measures
 from jaxlint.rules.analyses.changes.updates import array_copy, fields_set, goes_on_from, index_updated, is_copy
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
-    Attribute,
     Call,
     Constant,
     Expr,
-    Name,
     dotted,
     is_everything,
     same,
 )
 from jaxlint.syntax.names_read import names_in, names_read
 from jaxlint.syntax.statements import (
-    Annotate,
     Assign,
     Augment,
     Body,
@@ -42,7 +46,6 @@ from jaxlint.syntax.statements import (
     For,
     FunctionDefinition,
     Jump,
-    Return,
     Statement,
     Try,
     assigned_names,
@@ -50,31 +53,9 @@ from jaxlint.syntax.statements import (
     bound_by,
     expressions,
     own_parts,
+    parts,
     walk,
 )
-
-
-class _Made(msgspec.Struct, frozen=True):
-    """A statement that keeps or returns an update: `name = base.replace(...)`; `name` is None if it returns."""
-
-    update: Update
-    base: str
-    name: str | None
-
-    @property
-    def root(self) -> str:
-        """The variable that holds the original."""
-        return self.base.partition(".")[0]
-
-    @property
-    def keys(self) -> tuple[object, object]:
-        """What it starts from, and what it is kept in."""
-        return ("base", self.base), ("name", self.name)
-
-    @property
-    def is_array(self) -> bool:
-        """Whether an array is copied, and not an instance."""
-        return self.update.function.startswith("at.")
 
 
 class LostFirstUpdate(BodyRule):
@@ -159,21 +140,26 @@ class LostFirstUpdate(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for pairs of updates in the blocks of one body."""
         updates = {id(e.at): e for e in code.events if isinstance(e, Update) and dotted(e.base or _NOTHING) is not None}
-        bindings = [_made(s, updates) for s in code.statements] if updates else []
+        bindings = [kept_by(s, updates) for s in code.statements] if updates else []
         is_beside = any(isinstance(e, Beside) for e in code.events)
-        if not is_beside and not any(one is not None and one.name not in (None, one.root) for one in bindings):
+        if not is_beside and not any(one is not None and one.name is not None for one in bindings):
             return
         in_loop = code.function is not None and any(isinstance(s, For) for s in code.statements)
         variables = Variables(code.body)
         outer = variables.read_elsewhere(code.function)
         yield from _in_loops(code, evaluator, updates, outer, variables) if in_loop else ()
         for block, guards in _blocks(code.body, ()):
-            made = [_made(statement, updates) for statement in block]
+            made = [kept_by(statement, updates) for statement in block]
             last = {key: index for index, one in enumerate(made) if one is not None for key in one.keys}
             for index, first in enumerate(made):
-                if first is None or first.name in outer or first.name in (None, first.root):
+                if first is None or first.name is None or first.name in outer:
                     continue
                 pair = _Pair(first, code, evaluator, block, made, guards, updates, variables, last)
+                if first.name == first.root:
+                    second = pair.going_back(index)
+                    if second is not None:
+                        yield _problem(first, second)
+                    continue
                 second = pair.second(index) or pair.product(index)
                 if second is not None:
                     yield _problem(first, second)
@@ -198,33 +184,6 @@ def _blocks(body: Body, guards: tuple[Body, ...]) -> Iterator[tuple[Body, tuple[
             yield from _blocks(inner, (*guards, *rest))
 
 
-def _bound_or_returned(statement: Statement) -> tuple[str | None, Expr | None]:
-    """What a statement keeps in which variable, or returns; None if it does neither."""
-    match statement:
-        case Assign(targets=(Name(id=name),), value=value) | Annotate(target=Name(id=name), value=value):
-            return name, value
-        case Return(value=value):
-            return None, value
-    return None, None
-
-
-def _made(statement: Statement, updates: dict[int, Update]) -> _Made | None:
-    """The update that a statement keeps in a variable, or returns."""
-    name, value = _bound_or_returned(statement)
-    update = updates.get(id(value.at)) if isinstance(value, Call) else None
-    if update is None or update.base is None:
-        return None
-    base = dotted(update.base)
-    return None if base is None else _Made(update, base, name)
-
-
-def _made_beside(statement: Statement, beside: Mapping[int, Update]) -> _Made | None:
-    """The update that a statement keeps in one of several variables."""
-    found = copy_beside(statement, beside)
-    base = None if found is None or found[1].base is None else dotted(found[1].base)
-    return None if found is None or base is None else _Made(found[1], base, found[0])
-
-
 def _in_loops(
     code: CodeRead, evaluator: Evaluator, updates: dict[int, Update], outer: frozenset[str], variables: Variables
 ) -> Iterator[Problem]:
@@ -236,7 +195,7 @@ def _in_loops(
             continue
         bound = assigned_names((loop,))
         for statement in loop.body:
-            made = _made(statement, updates) or _made_beside(statement, beside)
+            made = kept_by(statement, updates) or kept_beside(statement, beside)
             if made is None or made.name is None or made.root in bound or made.name in outer:
                 continue
             pair = _Pair(made, code, evaluator, loop.body, (), (), updates, variables, {})
@@ -254,7 +213,7 @@ def _in_loops(
 
 
 @proposing
-def _from_turn_to_turn(made: _Made, loop: For, code: CodeRead) -> Proposal | None:
+def _from_turn_to_turn(made: Kept, loop: For, code: CodeRead) -> Proposal | None:
     """The fix: each turn starts from what the last one has made, and the first one from the original."""
     name, base = made.name, made.update.base
     if name is None or base is None:
@@ -270,18 +229,18 @@ def _from_turn_to_turn(made: _Made, loop: For, code: CodeRead) -> Proposal | Non
 class _Pair(msgspec.Struct, frozen=True):
     """Looks for the second update of a pair."""
 
-    first: _Made
+    first: Kept
     code: CodeRead
     evaluator: Evaluator
     block: Body
-    made: Sequence[_Made | None]
+    made: Sequence[Kept | None]
     guards: tuple[Body, ...]
     updates: dict[int, Update]
     variables: Variables
     #: Where the last update of each base, and for each name, stands in the block.
     last: dict[object, int]
 
-    def second(self, index: int) -> _Made | None:
+    def second(self, index: int) -> Kept | None:
         """The update after the one at `index` that starts from the same original again, though that is never used."""
         name = self.first.name
         assert name is not None
@@ -303,7 +262,7 @@ class _Pair(msgspec.Struct, frozen=True):
         """Where the statements stand that are looked at after the one at `index`, up to the last one with a key."""
         return range(index + 1, 1 + min(self.last.get(key, -1), index + _MOST_BETWEEN))
 
-    def product(self, index: int) -> _Made | None:
+    def product(self, index: int) -> Kept | None:
         """The statement after the one at `index` that makes others of all values of the same original, as an update.
 
         It takes the place of the first update, or of the original, or is returned.
@@ -316,12 +275,34 @@ class _Pair(msgspec.Struct, frozen=True):
         if self.code.function is None or not is_copy(first.update):
             return None
         for statement in self.block[index + 1 : index + _MOST_BETWEEN]:
-            name, value = _bound_or_returned(statement)
+            name, value = bound_or_returned(statement)
             if name in replaced and value is not None:
                 base = made_of(value, first.base, self.code, self.evaluator)
                 if base is not None:
-                    made = _Made(msgspec.structs.replace(first.update, base=base), first.base, name)
+                    made = Kept(msgspec.structs.replace(first.update, base=base), first.base, name)
                     return made if name != first.name or self._is_overwritten(statement) else None
+            if self._ends(statement):
+                return None
+        return None
+
+    def going_back(self, index: int) -> Kept | None:
+        """The update after the one at `index` that starts from what the variable was made of before: `y = f(x)`.
+
+        `y = y.replace(a=1)`, `y = x.replace(b=2)`
+        """
+        name = self.first.name or ""
+        if self.first.base != name or not is_copy(self.first.update):
+            return None
+        made_of: set[str] = set()
+        for statement in self.block[:index]:
+            bound, value = bound_or_returned(statement)
+            if bound == name and value is not None:
+                made_of = {path for part in parts(value) if (path := dotted(part)) is not None}
+        for position in self._after(index, ("name", name)):
+            statement, made = self.block[position], self.made[position]
+            if made is not None and made.name == name and made.base in made_of - {name} and is_copy(made.update):
+                is_lost = not self._covers(made.update, self.first.update) and self._is_overwritten(statement)
+                return made if is_lost and self.code.function is not None else None
             if self._ends(statement):
                 return None
         return None
@@ -352,7 +333,7 @@ class _Pair(msgspec.Struct, frozen=True):
         between = self.code.place.module.source.lines[first : second - 1]
         return position == index + 1 and all(not line.strip() or line.lstrip().startswith("#") for line in between)
 
-    def _starts_again(self, made: _Made) -> bool:
+    def _starts_again(self, made: Kept) -> bool:
         """Whether an update starts from the same original, and does not set all that the first one sets."""
         first = self.first
         return (
@@ -369,7 +350,7 @@ class _Pair(msgspec.Struct, frozen=True):
         done, earlier = (fields_set(one, by, self.evaluator) for one, by in ((second, ()), (first, BY_GRADIENTS)))
         if done is None or earlier is None:
             return True
-        if _function(second) is None or _function(second) is not _function(first):
+        if copying_function(second) is None or copying_function(second) is not copying_function(first):
             if not earlier.isdisjoint(goes_on_from(second)):
                 return False
         if any(self._drops(name, second, first) for name in done & earlier):
@@ -410,7 +391,7 @@ class _Pair(msgspec.Struct, frozen=True):
         name, update = self.first.name or "", self.first.update
         if name.startswith("_") or self.code.function is None:
             return False
-        if any(given is update.base for given in update.call.positional) and _function(update) is not None:
+        if any(given is update.base for given in update.call.positional) and copying_function(update) is not None:
             return False  # a call that may be there to compile the function
         return self.variables.bindings[name] == 1 and name not in self.variables.read
 
@@ -419,7 +400,7 @@ class _Pair(msgspec.Struct, frozen=True):
         touched = self.variables.touched(statement)
         if touched.jumps or self.first.name in touched.names or self.first.root in touched.changed:
             return True
-        return any(_may_change(call, self.first) for call in touched.calls if id(call.at) not in self.updates)
+        return any(may_change(call, self.first) for call in touched.calls if id(call.at) not in self.updates)
 
     def changes_original(self, statement: Statement) -> bool:
         """Whether a statement may change what the first update starts from."""
@@ -428,29 +409,10 @@ class _Pair(msgspec.Struct, frozen=True):
         if root in assigned_names((statement,)) or any(next(names_in(t, root), None) is not None for t in targets):
             return True
         calls = [part for part in own_parts(statement) if isinstance(part, Call)]
-        return any(_may_change(call, self.first) for call in calls if id(call.at) not in self.updates)
+        return any(may_change(call, self.first) for call in calls if id(call.at) not in self.updates)
 
 
-# -- what an update sets ---------------------------------------------------------------------------
-
-
-def _function(update: Update) -> FunctionSymbol | None:
-    """The function of the user's that makes the copy."""
-    return update.by if isinstance(update, Replace) else None
-
-
-# -- what may change the original ------------------------------------------------------------------
-
-
-def _may_change(call: Call, made: _Made) -> bool:
-    """Whether a call is given the original or what holds it, and so may change it in place."""
-    frozen = made.is_array or (isinstance(held := made.update.receiver, Instance) and held.cls.frozen is True)
-    given = (*(a.value for a in call.args), *((call.func.value,) if isinstance(call.func, Attribute) else ()))
-    paths = [path for expr in given if (path := dotted(expr)) is not None]
-    return any(made.base.startswith(f"{path}.") or (path == made.base and not frozen) for path in paths)
-
-
-def _stale(again: Update, made: _Made, field: str) -> Problem:
+def _stale(again: Update, made: Kept, field: str) -> Problem:
     """What there is to say of a field that gets an update of what it held before the last one."""
     assert again.base is not None
     receiver = made.update.receiver
@@ -472,7 +434,7 @@ def _starting_from(name: str, base: Expr) -> Proposal | None:
     return Proposal(f"Start from `{name}`", Applicability.UNSAFE, (Rewrite(base.at, name),))
 
 
-def _problem(first: _Made, second: _Made) -> Problem:
+def _problem(first: Kept, second: Kept) -> Problem:
     base, name, receiver = second.base, first.name, second.update.receiver
     original = f"the `{receiver.cls.name}` in `{base}`" if isinstance(receiver, Instance) else f"`{base}`"
     way_out = f"start from `{name}` instead of `{base}`"
