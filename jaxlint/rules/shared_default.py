@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import Proposal
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
+from jaxlint.infer.choosing.given import is_plain
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.promises import made_by_defaults
 from jaxlint.infer.known.values import UNKNOWN, Array, Container, Instance, Value, plain
-from jaxlint.project.resolution import ValueSymbol
+from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.hashing import is_hashable
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.fixes.defaults import made_anew
@@ -36,6 +37,8 @@ class SharedDefault(ClassRule):
 
     Finds defaults that a dataclass accepts though they hold a list, a dict, a set or a numpy array: in a tuple, or in a
     frozen instance.
+
+    Factories that give a constant of a module each time share it as well.
 
     Also lists, dicts and sets that methods change through `self`, but that the class body or the default of a parameter
     of `__init__` has made, once for all instances.
@@ -135,6 +138,21 @@ class SharedDefault(ClassRule):
                     confidence=None if is_changed else Confidence.LOW,
                     fix=_made_anew(field, cls, evaluator),
                 )
+        for field in cls.fields:
+            found = _same_each_time(field, evaluator) if field.owner == cls.symbol else None
+            if found is not None and field.factory is not None:
+                name, what = found
+                way_out = f"give a copy of `{name}`"
+                yield Problem(
+                    at=field.factory.expr.at,
+                    message=(
+                        f"the factory of `{field.name}` of `{cls.name}` gives `{name}`, {what}, each time, and all"
+                        f" instances share it: what one changes, all have; {way_out}"
+                    ),
+                    reason="a factory that gives what was made before makes nothing anew",
+                    help=way_out,
+                    confidence=None if _is_changed_in_place(field, cls, evaluator) else Confidence.LOW,
+                )
         for shared in attributes_shared(cls, evaluator):
             yield Problem(
                 at=shared.at,
@@ -195,6 +213,27 @@ def _shared(default: Placed, evaluator: Evaluator) -> str | None:
     if isinstance(value, Instance) and isinstance(default.expr, Call) and is_hashable(value.cls) is True:
         return _of_instance(default.expr, default, value.cls, evaluator)
     return None
+
+
+def _same_each_time(field: Field, evaluator: Evaluator) -> tuple[str, str] | None:
+    """The constant of a module that the factory of a field gives each time, and what that is that changes in place."""
+    if field.factory is None:
+        return None
+    resolver = evaluator.model.resolver
+    expr, module, scope = field.factory.expr, field.factory.module, field.factory.scope
+    if isinstance(expr, Lambda):
+        given = expr.body if not expr.params else None
+    else:
+        made = resolver.follow(resolver.resolve(expr, module, scope))
+        if not isinstance(made, FunctionSymbol) or not is_plain(made.declaration):
+            return None
+        module, scope = made.module, made.declaration.inner_scope
+        given = made.declaration.return_values[0] if len(made.declaration.return_values) == 1 else None
+    constant = resolver.follow(resolver.resolve(given, module, scope)) if given is not None and dotted(given) else None
+    if not isinstance(constant, ValueSymbol) or constant.scope or constant.assignment.value is None:
+        return None
+    what = _held(plain(evaluator.static(Placed(constant.assignment.value, constant.module, ""))))
+    return None if what is None or given is None else (dotted(given) or "", what)
 
 
 def _held(value: Value) -> str | None:
