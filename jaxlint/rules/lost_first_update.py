@@ -14,12 +14,12 @@ from jaxlint.infer.evaluating.events import Beside, CodeRead, Update, rests_on_a
 from jaxlint.infer.known.values import Instance
 from jaxlint.libraries.updates import BY_GRADIENTS
 from jaxlint.rules.analyses.bodies.touched import Variables
-from jaxlint.rules.analyses.changes.kept_updates import (
-    Kept,
+from jaxlint.rules.analyses.changes.bound_updates import (
+    BoundUpdate,
+    bound_beside,
     bound_or_returned,
+    bound_update,
     copying_function,
-    kept_beside,
-    kept_by,
     may_change,
 )
 from jaxlint.rules.analyses.changes.looped_updates import adds_up, sets_something_else
@@ -140,7 +140,7 @@ class LostFirstUpdate(BodyRule):
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for pairs of updates in the blocks of one body."""
         updates = {id(e.at): e for e in code.events if isinstance(e, Update) and dotted(e.base or _NOTHING) is not None}
-        bindings = [kept_by(s, updates) for s in code.statements] if updates else []
+        bindings = [bound_update(s, updates) for s in code.statements] if updates else []
         is_beside = any(isinstance(e, Beside) for e in code.events)
         if not is_beside and not any(one is not None and one.name is not None for one in bindings):
             return
@@ -149,7 +149,7 @@ class LostFirstUpdate(BodyRule):
         outer = variables.read_elsewhere(code.function)
         yield from _in_loops(code, evaluator, updates, outer, variables) if in_loop else ()
         for block, guards in _blocks(code.body, ()):
-            made = [kept_by(statement, updates) for statement in block]
+            made = [bound_update(statement, updates) for statement in block]
             last = {key: index for index, one in enumerate(made) if one is not None for key in one.keys}
             for index, first in enumerate(made):
                 if first is None or first.name is None or first.name in outer:
@@ -195,7 +195,7 @@ def _in_loops(
             continue
         bound = assigned_names((loop,))
         for statement in loop.body:
-            made = kept_by(statement, updates) or kept_beside(statement, beside)
+            made = bound_update(statement, updates) or bound_beside(statement, beside)
             if made is None or made.name is None or made.root in bound or made.name in outer:
                 continue
             pair = _Pair(made, code, evaluator, loop.body, (), (), updates, variables, {})
@@ -213,7 +213,7 @@ def _in_loops(
 
 
 @proposing
-def _from_turn_to_turn(made: Kept, loop: For, code: CodeRead) -> Proposal | None:
+def _from_turn_to_turn(made: BoundUpdate, loop: For, code: CodeRead) -> Proposal | None:
     """The fix: each turn starts from what the last one has made, and the first one from the original."""
     name, base = made.name, made.update.base
     if name is None or base is None:
@@ -229,18 +229,18 @@ def _from_turn_to_turn(made: Kept, loop: For, code: CodeRead) -> Proposal | None
 class _Pair(msgspec.Struct, frozen=True):
     """Looks for the second update of a pair."""
 
-    first: Kept
+    first: BoundUpdate
     code: CodeRead
     evaluator: Evaluator
     block: Body
-    made: Sequence[Kept | None]
+    made: Sequence[BoundUpdate | None]
     guards: tuple[Body, ...]
     updates: dict[int, Update]
     variables: Variables
     #: Where the last update of each base, and for each name, stands in the block.
     last: dict[object, int]
 
-    def second(self, index: int) -> Kept | None:
+    def second(self, index: int) -> BoundUpdate | None:
         """The update after the one at `index` that starts from the same original again, though that is never used."""
         name = self.first.name
         assert name is not None
@@ -262,7 +262,7 @@ class _Pair(msgspec.Struct, frozen=True):
         """Where the statements stand that are looked at after the one at `index`, up to the last one with a key."""
         return range(index + 1, 1 + min(self.last.get(key, -1), index + _MOST_BETWEEN))
 
-    def product(self, index: int) -> Kept | None:
+    def product(self, index: int) -> BoundUpdate | None:
         """The statement after the one at `index` that makes others of all values of the same original, as an update.
 
         It takes the place of the first update, or of the original, or is returned.
@@ -279,13 +279,13 @@ class _Pair(msgspec.Struct, frozen=True):
             if name in replaced and value is not None:
                 base = made_of(value, first.base, self.code, self.evaluator)
                 if base is not None:
-                    made = Kept(msgspec.structs.replace(first.update, base=base), first.base, name)
+                    made = BoundUpdate(msgspec.structs.replace(first.update, base=base), first.base, name)
                     return made if name != first.name or self._is_overwritten(statement) else None
             if self._ends(statement):
                 return None
         return None
 
-    def going_back(self, index: int) -> Kept | None:
+    def going_back(self, index: int) -> BoundUpdate | None:
         """The update after the one at `index` that starts from what the variable was made of before: `y = f(x)`.
 
         `y = y.replace(a=1)`, `y = x.replace(b=2)`
@@ -333,7 +333,7 @@ class _Pair(msgspec.Struct, frozen=True):
         between = self.code.place.module.source.lines[first : second - 1]
         return position == index + 1 and all(not line.strip() or line.lstrip().startswith("#") for line in between)
 
-    def _starts_again(self, made: Kept) -> bool:
+    def _starts_again(self, made: BoundUpdate) -> bool:
         """Whether an update starts from the same original, and does not set all that the first one sets."""
         first = self.first
         return (
@@ -412,7 +412,7 @@ class _Pair(msgspec.Struct, frozen=True):
         return any(may_change(call, self.first) for call in calls if id(call.at) not in self.updates)
 
 
-def _stale(again: Update, made: Kept, field: str) -> Problem:
+def _stale(again: Update, made: BoundUpdate, field: str) -> Problem:
     """What there is to say of a field that gets an update of what it held before the last one."""
     assert again.base is not None
     receiver = made.update.receiver
@@ -434,7 +434,7 @@ def _starting_from(name: str, base: Expr) -> Proposal | None:
     return Proposal(f"Start from `{name}`", Applicability.UNSAFE, (Rewrite(base.at, name),))
 
 
-def _problem(first: Kept, second: Kept) -> Problem:
+def _problem(first: BoundUpdate, second: BoundUpdate) -> Problem:
     base, name, receiver = second.base, first.name, second.update.receiver
     original = f"the `{receiver.cls.name}` in `{base}`" if isinstance(receiver, Instance) else f"`{base}`"
     way_out = f"start from `{name}` instead of `{base}`"

@@ -14,7 +14,7 @@ from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, dotted
 from jaxlint.syntax.statements import Annotate, Assign, Return, Statement
 
 
-class Kept(msgspec.Struct, frozen=True):
+class BoundUpdate(msgspec.Struct, frozen=True):
     """A statement that keeps or returns an update: `name = base.replace(...)`; `name` is None if it returns."""
 
     update: Update
@@ -47,21 +47,21 @@ def bound_or_returned(statement: Statement) -> tuple[str | None, Expr | None]:
     return None, None
 
 
-def kept_by(statement: Statement, updates: dict[int, Update]) -> Kept | None:
+def bound_update(statement: Statement, updates: dict[int, Update]) -> BoundUpdate | None:
     """The update that a statement keeps in a variable, or returns."""
     name, value = bound_or_returned(statement)
     update = updates.get(id(value.at)) if isinstance(value, Call) else None
     if update is None or update.base is None:
         return None
     base = dotted(update.base)
-    return None if base is None else Kept(update, base, name)
+    return None if base is None else BoundUpdate(update, base, name)
 
 
-def kept_beside(statement: Statement, beside: Mapping[int, Update]) -> Kept | None:
+def bound_beside(statement: Statement, beside: Mapping[int, Update]) -> BoundUpdate | None:
     """The update that a statement keeps in one of several variables."""
     found = copy_beside(statement, beside)
     base = None if found is None or found[1].base is None else dotted(found[1].base)
-    return None if found is None or base is None else Kept(found[1], base, found[0])
+    return None if found is None or base is None else BoundUpdate(found[1], base, found[0])
 
 
 def copying_function(update: Update) -> FunctionSymbol | None:
@@ -69,7 +69,7 @@ def copying_function(update: Update) -> FunctionSymbol | None:
     return update.by if isinstance(update, Replace) else None
 
 
-def may_change(call: Call, made: Kept) -> bool:
+def may_change(call: Call, made: BoundUpdate) -> bool:
     """Whether a call is given the original or what holds it, and so may change it in place."""
     frozen = made.is_array or (isinstance(held := made.update.receiver, Instance) and held.cls.frozen is True)
     given = (*(a.value for a in call.args), *((call.func.value,) if isinstance(call.func, Attribute) else ()))
