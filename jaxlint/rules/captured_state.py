@@ -130,7 +130,8 @@ class CapturedState(BodyRule):
     ## When not to use it
 
     A state that is bound anew only before the first call is not reported, nor is a function that is compiled again
-    after that, nor one that reads other fields than those that the update is seen to change, or their shapes only.
+    after that, nor one that reads other fields than those that the update is seen to change, or their shapes only. The
+    updates of an optimizer leave whole numbers, flags and texts as they are.
 
     ## References
 

@@ -12,7 +12,8 @@ from jaxlint.infer.known.defaults import REFUSED_EVERYWHERE, mutable_kind
 from jaxlint.infer.known.values import plain
 from jaxlint.pytrees.frameworks.plain import UNHASHABLE_REFUSED
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
-from jaxlint.rules.analyses.fixes.defaults import made_anew
+from jaxlint.rules.analyses.fields.linen_fields import own_defaults
+from jaxlint.rules.analyses.fixes.defaults import made_anew, made_anew_in_module
 from jaxlint.rules.analyses.under_trace.traced import is_array_field
 from jaxlint.rules.base import ClassRule, Problem
 
@@ -71,7 +72,8 @@ class MutableDefault(ClassRule):
     simple_pytree, penzai and nnx (with their dataclass decorators). A `NamedTuple` accepts the default and shares
     it between all instances; lists, dicts and sets are reported there too, with medium confidence if the module
     changes in place what an attribute of that name holds, else with low confidence.
-    So are arrays where only Python 3.10 is targeted, which accepts them. `np.float32(0)`, tuples and frozen instances
+    So are arrays where only Python 3.10 is targeted, which accepts them. A module of flax.linen is no pytree, and a
+    dataclass all the same: what it refuses is reported, too. `np.float32(0)`, tuples and frozen instances
     can be hashed and are no findings.
 
     ## Fix safety
@@ -93,9 +95,13 @@ class MutableDefault(ClassRule):
     name = "mutable-default"
     group = "construction"
     since = "0.1.0"
+    all_classes = True
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the defaults of the class's own fields."""
+        if not cls.is_pytree:
+            yield from _of_modules(cls, evaluator)
+            return
         if not cls.is_dataclass or cls.unknown_decorator:
             return  # a decorator may have replaced the defaults before the dataclass machinery sees them
         for field in cls.members:
@@ -109,31 +115,12 @@ class MutableDefault(ClassRule):
                 if kind[0] in REFUSED_EVERYWHERE and _holds_arrays(cls, evaluator):
                     yield self._shared(cls, field, kind[1])
                 continue
-            everywhere = kind[0] in REFUSED_EVERYWHERE
-            if not everywhere and evaluator.model.target.holds(UNHASHABLE_REFUSED) is False:
+            if kind[0] not in REFUSED_EVERYWHERE and evaluator.model.target.holds(UNHASHABLE_REFUSED) is False:
                 yield _accepted(cls, field, kind, *made_anew(cls, field, Applicability.SAFE, evaluator))
                 continue
-            everywhere |= evaluator.model.target.holds(UNHASHABLE_REFUSED) is True
-            when = (
-                "the class cannot be created"
-                if everywhere
-                else f"the class cannot be created {UNHASHABLE_REFUSED.when}"
-            )
+            at = field.default.expr.at if field.default.module is cls.module else field.at
             advice, fix = made_anew(cls, field, Applicability.SAFE, evaluator)
-            yield Problem(
-                at=field.default.expr.at if field.default.module is cls.module else field.at,
-                message=(
-                    f"default of field `{field.name}` of `{cls.name}` is {kind[1]}: {when} (ValueError);"
-                    " use default_factory"
-                ),
-                reason=(
-                    f"`ValueError: mutable default <class '{kind[2]}'> for field {field.name} is not allowed: use"
-                    " default_factory` is raised when the class is created"
-                    + ("" if everywhere else "; Python 3.10 accepts it and shares it between all instances")
-                ),
-                help=advice,
-                fix=fix,
-            )
+            yield _refused(at, cls, field.name, kind, evaluator, help=advice, fix=fix)
 
     def _shared(self, cls: PytreeClass, field: Field, kind: str) -> Problem:
         return Problem(
@@ -147,6 +134,44 @@ class MutableDefault(ClassRule):
             confidence=Confidence.MEDIUM if _is_changed(field, cls) else Confidence.LOW,
             severity=Severity.WARNING,
         )
+
+
+def _refused(
+    at: object,
+    cls: PytreeClass,
+    name: str,
+    kind: tuple[str, str, str],
+    evaluator: Evaluator,
+    *,
+    help: str,
+    fix: Proposal | None,
+) -> Problem:
+    """The problem of a default with which the class cannot be created."""
+    everywhere = kind[0] in REFUSED_EVERYWHERE or evaluator.model.target.holds(UNHASHABLE_REFUSED) is True
+    when = "the class cannot be created" + ("" if everywhere else f" {UNHASHABLE_REFUSED.when}")
+    return Problem(
+        at=at,
+        message=f"default of field `{name}` of `{cls.name}` is {kind[1]}: {when} (ValueError); use default_factory",
+        reason=(
+            f"`ValueError: mutable default <class '{kind[2]}'> for field {name} is not allowed: use"
+            " default_factory` is raised when the class is created"
+            + ("" if everywhere else "; Python 3.10 accepts it and shares it between all instances")
+        ),
+        help=help,
+        fix=fix,
+    )
+
+
+def _of_modules(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+    """The defaults of a module of flax.linen: it is no pytree, but a dataclass all the same."""
+    if cls.symbol.declaration.decorators:
+        return  # it may be another class then
+    for field, default in own_defaults(cls, evaluator):
+        kind = mutable_kind(plain(evaluator.static(default)))
+        accepted = evaluator.model.target.holds(UNHASHABLE_REFUSED) is False
+        if kind is not None and (kind[0] in REFUSED_EVERYWHERE or not accepted):
+            advice, fix = made_anew_in_module(cls, field, default, evaluator)
+            yield _refused(default.expr.at, cls, field.name, kind, evaluator, help=advice, fix=fix)
 
 
 def _is_changed(field: Field, cls: PytreeClass) -> bool:

@@ -6,11 +6,18 @@ from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.libraries.updates import BY_GRADIENTS, COPYING_NAMES
+from jaxlint.infer.known.values import Scalar, plain
+from jaxlint.libraries.updates import APPLYING_UPDATES, BY_GRADIENTS, COPYING_NAMES, TREE_AT
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.syntax.expressions import Call, Name, last_name, root
 from jaxlint.syntax.statements import Annotate, Assign, Body, FunctionDefinition, Statement, all_parts, own_parts
+
+#: What adds the updates of an optimizer, and what may replace any field, by the last parts of their names.
+_APPLYING = frozenset(name.rpartition(".")[2] for name in APPLYING_UPDATES)
+_SELECTING = TREE_AT.rpartition(".")[2]
+#: What an optimizer leaves as it is: the sizes of a module.
+_NEVER_UPDATED = frozenset({"int", "bool", "str"})
 
 
 def changed_fields(statement: Statement, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> set[str] | None:
@@ -38,7 +45,16 @@ def changed_fields(statement: Statement, cls: PytreeClass, code: CodeRead, evalu
             changed |= {argument.keyword for argument in call.args if argument.keyword is not None}
         elif name == "apply_gradients":
             changed |= BY_GRADIENTS
+    names = {last_name(call.func) for call in calls}
+    if not names.isdisjoint(_APPLYING) and names.isdisjoint({_SELECTING, *COPYING_NAMES}):
+        return {field.name for field in cls.fields if not _is_never_updated(field, cls, evaluator)}
     return changed or None
+
+
+def _is_never_updated(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a field holds a whole number, a flag or a text: there is no gradient for it."""
+    value = plain(evaluator.promises.field(field, cls))
+    return isinstance(value, Scalar) and value.kind in _NEVER_UPDATED
 
 
 def _copied(call: Call) -> list[str]:

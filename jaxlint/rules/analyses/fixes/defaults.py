@@ -12,6 +12,7 @@ from jaxlint.infer.known.values import Instance, plain
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.fixes.roles import field_function
 from jaxlint.rules.analyses.instances.methods import is_written
+from jaxlint.symbols.outline import FieldDeclaration
 from jaxlint.syntax.expressions import Name
 from jaxlint.syntax.statements import parts
 
@@ -34,6 +35,20 @@ def made_anew(
     name, imports = ("", ()) if call is not None else written
     change = EditField(field.at, is_call=call is not None, function=name, factory=True)
     return advice, Proposal(f"Make a new `{field.name}` for each instance", applicability, (change,), imports)
+
+
+def made_anew_in_module(
+    cls: PytreeClass, field: FieldDeclaration, default: Placed, evaluator: Evaluator
+) -> tuple[str, Proposal | None]:
+    """What makes a new default for each module of flax.linen, in words, and the fix."""
+    function = "dataclasses.field"
+    written = spelled(function, cls.module, evaluator.model.resolver)
+    name = function if written is None else written[0]
+    advice = f"write `{field.name}: ... = {name}(default_factory=lambda: ...)`"
+    if written is None or not _keeps_meaning(default) or is_read_of_class(field.name, cls, evaluator):
+        return advice, None
+    change = EditField(field.name_at, is_call=False, function=name, factory=True)
+    return advice, Proposal(f"Make a new `{field.name}` for each module", Applicability.SAFE, (change,), written[1])
 
 
 def is_read_of_class(name: str, cls: PytreeClass, evaluator: Evaluator) -> bool:

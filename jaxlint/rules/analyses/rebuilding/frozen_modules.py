@@ -13,9 +13,10 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.libraries import linen
 from jaxlint.project.resolution import ClassSymbol, External, Symbol
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.fields.linen_fields import is_taken
 from jaxlint.rules.analyses.instances.methods import own_methods
 from jaxlint.rules.analyses.rebuilding.frozen import is_called_only_by
-from jaxlint.symbols.outline import MUTATING, FieldDeclaration, Function
+from jaxlint.symbols.outline import MUTATING, Function
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -23,7 +24,6 @@ from jaxlint.syntax.expressions import (
     attribute_of,
     is_special,
     kind_written,
-    last_name,
 )
 from jaxlint.syntax.statements import Annotate, Delete, Do, Statement, targets_of
 
@@ -106,14 +106,7 @@ def _is_harmless(symbol: Symbol) -> bool:
 def _fields(owner: PytreeClass, evaluator: Evaluator) -> set[str]:
     """The names of fields of a module: what a base declares that is neither a module nor a dataclass is none."""
     declaring = (cls for cls in owner.mro if cls.is_dataclass or evaluator.inherits(cls, linen.MODULE))
-    return {field.name for cls in declaring for field in cls.symbol.declaration.fields if _is_taken(field)}
-
-
-def _is_taken(field: FieldDeclaration) -> bool:
-    """Whether the constructor of a module takes a field."""
-    annotation = field.annotation.value if isinstance(field.annotation, Subscript) else field.annotation
-    made = field.value.keyword("init") if isinstance(field.value, Call) else None
-    return last_name(annotation) not in ("ClassVar", "InitVar") and made is None
+    return {field.name for cls in declaring for field in cls.symbol.declaration.fields if is_taken(field)}
 
 
 def _sets_nothing(statement: Statement) -> bool:
