@@ -205,7 +205,8 @@ class ClassBuilder(ClassMembers):
 
     def _eq(self, framework: Framework, params: DataclassParams | None) -> bool | None:
         """Whether `==` compares field by field; None if it cannot be determined."""
-        if "__eq__" in self.declaration.methods or self.unknown_decorator:
+        assigned = any(assignment.name == "__eq__" for assignment in self.declaration.assignments)
+        if assigned or "__eq__" in self.declaration.methods or self.unknown_decorator:
             return None
         if params is not None and params.eq is not False:
             return params.eq
