@@ -44,7 +44,10 @@ class Assignment(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=Fals
 
 
 #: Context managers (and callers) inside which errors are expected.
-EXPECTS_ERROR = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress", "raises_regex", "assert_raises"})
+EXPECTS_ERROR = frozenset(
+    """raises assertRaises assertRaisesRegex suppress raises_regex assert_raises assert_raises_regex assertRaisesRegexp
+    assertRaisesWithLiteralMatch assertRaisesWithPredicateMatch RaisesGroup""".split()
+)
 #: The one of them that goes on after the error, and the errors that no mistake raises which is looked for.
 SUPPRESSING = "suppress"
 UNRELATED_ERRORS = frozenset(

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.symbols.outline import EXPECTS_ERROR, SUPPRESSING, UNRELATED_ERRORS
-from jaxlint.syntax.expressions import Call, Display, Expr, dotted, last_name
-from jaxlint.syntax.statements import Body, FunctionDefinition, Statement, Try, With, blocks
+from jaxlint.syntax.expressions import Call, Display, Expr, Other, dotted, items_of, last_name
+from jaxlint.syntax.statements import (
+    Body,
+    FunctionDefinition,
+    Handler,
+    Raise,
+    Statement,
+    Try,
+    With,
+    all_parts,
+    blocks,
+    walk,
+)
 
 #: How the names of classes of errors end.
 _ERRORS = ("Error", "Exception")
@@ -51,6 +62,26 @@ def _waits_for(error: str, statement: Try) -> bool:
     caught = (handler.error for handler in statement.handlers if handler.error is not None)
     named = (one for expr in caught for one in (expr.items if isinstance(expr, Display) else (expr,)))
     return any(last_name(one) == error for one in named)
+
+
+def swallows_what_it_runs(body: Body) -> bool:
+    """Whether a function with `@contextmanager` goes on after an error in what stands below `with`: it handles it."""
+    for statement in walk(body, nested=False):
+        if isinstance(statement, Try) and any(_is_yield(part) for part in all_parts(statement.body)):
+            for handler in statement.handlers:
+                unrelated = handler.error is not None and all(n in UNRELATED_ERRORS for n in names_of_errors(handler))
+                if not unrelated and not any(isinstance(inner, Raise) for inner in walk(handler.body)):
+                    return True
+    return False
+
+
+def _is_yield(part: Expr) -> bool:
+    return isinstance(part, Other) and part.kind == "Yield"
+
+
+def names_of_errors(handler: Handler) -> list[str]:
+    """The names of the errors that a handler names."""
+    return [] if handler.error is None else [(dotted(n) or "").rpartition(".")[2] for n in items_of(handler.error)]
 
 
 def is_given_error(call: Call) -> bool:

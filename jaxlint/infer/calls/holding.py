@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from jaxlint.infer.bodies.expecting import swallows_what_it_runs
 from jaxlint.infer.calls.passing import worth_passing
 from jaxlint.infer.evaluating.events import KeywordValue
 from jaxlint.infer.evaluating.notes import Notes
@@ -30,7 +31,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.symbols.outline import Assignment, Binding, Function, Parameter, names_by_position
-from jaxlint.syntax.expressions import Call, Expr, Name, Subscript, last_name
+from jaxlint.syntax.expressions import Call, Constant, Expr, Name, Subscript, last_name
 from jaxlint.syntax.statements import Body, FunctionDefinition, Return, assigned_names, bound_once, walk
 
 if TYPE_CHECKING:
@@ -119,12 +120,32 @@ class Holding:
                 if found is None or is_stub(found[0].module):
                     return UNKNOWN
                 return self.returned(FunctionValue(FunctionSymbol(found[0].module, found[1]), manager))
-            func = plain(self.evaluator.evaluate(expr.func, env))
-        if not isinstance(func, FunctionValue) or not isinstance(manager, Container):
-            return UNKNOWN
+            if not isinstance(manager, Container) or self._managing(expr, env) is None:
+                return UNKNOWN
+        return element_of(manager)
+
+    def _managing(self, call: Call, env: Environment) -> FunctionSymbol | None:
+        """The function of the project, with `@contextmanager`, that a call makes a context manager of."""
+        func = plain(self.evaluator.evaluate(call.func, env))
+        if not isinstance(func, FunctionValue):
+            return None
         declaration, module = func.symbol.declaration, func.symbol.module
         names = [self.model.resolver.resolve(d, module, declaration.scope) for d in declaration.decorators]
-        return element_of(manager) if External(CONTEXT_MANAGER) in names else UNKNOWN
+        return func.symbol if External(CONTEXT_MANAGER) in names else None
+
+    def swallows(self, expr: Expr, env: Environment) -> bool:
+        """Whether `with expr:` goes on behind its body where that fails, as a class or function of the project says."""
+        if not isinstance(expr, Call):
+            return False
+        with self.notes.muted():
+            manager = plain(self.evaluator.evaluate(expr, env))
+            if isinstance(manager, Instance):
+                found = None if manager.cls.is_pytree else manager.cls.method("__exit__")
+                returned = () if found is None or is_stub(found[0].module) else found[1].return_values
+                return any(not isinstance(value, Constant) or value.value is True for value in returned)
+            symbol = self._managing(expr, env)
+        body = None if symbol is None else self.body_of(symbol)
+        return body is not None and swallows_what_it_runs(body)
 
     def same_as_given(self, function: FunctionSymbol, parameters: Sequence[Parameter], given: Sequence[Value]) -> Value:
         """What a function is given for the parameter that is annotated like its result, with a `TypeVar`."""

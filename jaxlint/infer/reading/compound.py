@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from jaxlint.infer.bodies.declarations import Declarations
-from jaxlint.infer.bodies.expecting import expects_error, suppresses_unrelated
+from jaxlint.infer.bodies.expecting import expects_error, names_of_errors, suppresses_unrelated
 from jaxlint.infer.calls.calls import CallEvaluator
 from jaxlint.infer.evaluating.closures import Closure
 from jaxlint.infer.evaluating.evaluate import Evaluator
@@ -35,7 +35,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import names_by_position
-from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Unary, dotted, items_of, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, Unary, dotted, last_name
 from jaxlint.syntax.statements import (
     Body,
     Capture,
@@ -227,7 +227,7 @@ class CompoundStatements:
         self.notes.place = place
 
     def _with(self, node: With, env: Environment) -> None:
-        fails = any(expects_error(expr) for expr, _ in node.items)
+        fails = any(expects_error(expr) or self.calls.swallows(expr, env) for expr, _ in node.items)
         unlocked: frozenset[str] = frozenset()
         for expr, target in node.items:
             self.deferral.skim(expr, env)
@@ -391,7 +391,7 @@ def _disables_jit(node: With) -> bool:
 
 def _mistaken(handler: Handler, body: Body) -> set[str]:
     """The variables that are not what they seem where a handler runs: they lack what `body` asks them for."""
-    if "AttributeError" not in _caught(handler):
+    if "AttributeError" not in names_of_errors(handler):
         return set()
     asked = (part.value for part in all_parts(body) if isinstance(part, Attribute))
     return {held.id for held in asked if isinstance(held, Name)}
@@ -401,12 +401,7 @@ def _swallowed(handler: Handler) -> list[str]:
     """The names of the errors that a handler swallows."""
     if any(isinstance(statement, Raise) for statement in handler.body):
         return []
-    return ["Exception"] if handler.error is None else _caught(handler)
-
-
-def _caught(handler: Handler) -> list[str]:
-    """The names of the errors that a handler names."""
-    return [] if handler.error is None else [(dotted(n) or "").rpartition(".")[2] for n in items_of(handler.error)]
+    return ["Exception"] if handler.error is None else names_of_errors(handler)
 
 
 def _count_to(iterable: Expr, env: Environment) -> None:

@@ -189,14 +189,19 @@ def _runs(function: Function, name: str, is_setter: bool) -> bool:
 def is_called_only_by(
     name: str, family: Collection[PytreeClass] | Family, methods: frozenset[str], seen: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether a method is one of `methods`, or called by methods of the family that all are."""
+    """Whether a method is one of `methods`, or called by methods of the family that all are.
+
+    Where none calls it by its name, it is what those call that take it as a value: `{"a": self._a}[kind]()`.
+    """
     if name in methods or name in seen:
         return True
     is_setter = any(_is_setter(cls, name) for cls in family)
-    callers = {
-        caller
+    own = [
+        (caller, cls.module.outline.functions[qualname])
         for cls in family
         for caller, qualnames in cls.symbol.declaration.methods.items()
-        if any(_runs(cls.module.outline.functions[q], name, is_setter) for q in qualnames)
-    } - {name}
+        for qualname in qualnames
+    ]
+    callers = {caller for caller, method in own if _runs(method, name, is_setter)} - {name}
+    callers = callers or {caller for caller, method in own if name in method.self_reads} - {name}
     return bool(callers) and all(is_called_only_by(c, family, methods, seen | {name}) for c in callers)
