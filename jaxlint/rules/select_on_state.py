@@ -18,6 +18,7 @@ from jaxlint.infer.known.values import Container, Instance, Value, element_of, p
 from jaxlint.libraries.arrays import ARRAY_PROTOCOLS, JOINING
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import ValueSymbol
+from jaxlint.rules.analyses.bodies.refilled import is_refilled
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.trees_of_axes import is_made_of_axes
 from jaxlint.rules.analyses.under_trace.scanned_lists import SCAN, scanned_list
@@ -150,7 +151,7 @@ class SelectOnState(NodeRule):
         instances = LocalInstances.of(code, evaluator)
         for call in (part for part in working if isinstance(part, Call) and last_name(part.func) == "scan"):
             scanned = scanned_list(call, instances, code, evaluator)
-            if scanned is not None:
+            if scanned is not None and not is_refilled(scanned[0], code, evaluator):
                 yield _problem_of_scan(*scanned)
         for call in calls:
             held = [(expr, one) for expr in _given(call) if (one := instances.instance(expr)) is not None]
@@ -160,7 +161,8 @@ class SelectOnState(NodeRule):
             if name not in _FUNCTIONS:
                 continue
             if listed is not None and _FUNCTIONS[name] is None and _is_no_array(listed[1]):
-                yield _problem_of_list(*listed, call, name, code, evaluator)
+                if not is_refilled(listed[0], code, evaluator):
+                    yield _problem_of_list(*listed, call, name, code, evaluator)
                 continue
             if not held:
                 continue

@@ -239,7 +239,7 @@ class MethodCalls:
             self._rebind(call, Container(container.kind, None, joined(parts)), env)
         elif name in ("pop", "popleft"):
             return element_of(container)
-        elif name == "__iadd__":
+        elif name in ("__iadd__", "clear"):
             self._rebind(call, Container(container.kind), env)
         return UNKNOWN
 
