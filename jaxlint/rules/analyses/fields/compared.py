@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import NONE, Array, options, plain
+from jaxlint.infer.known.values import NONE, Array, Scalar, options, plain
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import is_given_no_array
 from jaxlint.syntax.spelling import with_article
 
+#: The names of fields by which instances are told apart.
+_IDENTIFYING = frozenset("id uid uuid ident identifier key name label index idx number serial".split())
 COMPARE_LEAVES = "compare its leaves with `chex.assert_trees_all_equal` or `jnp.array_equal`"
 
 
@@ -29,6 +31,18 @@ def last_compared(cls: PytreeClass) -> Field | None:
     """The last field that `==` compares."""
     compared = compared_fields(cls)
     return compared[-1] if compared else None
+
+
+def is_told_apart(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the first field that `==` compares is a number or text that instances have of their own, by its name.
+
+    What stands in a list beside an instance is unequal by that, without a look at the arrays.
+    """
+    first = next(iter(compared_fields(cls)), None)
+    if first is None or not (first.name in _IDENTIFYING or first.name.endswith("_id")):
+        return False
+    value = plain(evaluator.promises.field(first, cls))
+    return isinstance(value, Scalar) and value.kind in ("int", "str")
 
 
 def compares_as_tuples(cls: PytreeClass, evaluator: Evaluator) -> bool:
