@@ -27,6 +27,7 @@ from jaxlint.rules.analyses.fields.moved_attributes import moved_by, stepped_in_
 from jaxlint.rules.analyses.fields.needed_numbers import need_of
 from jaxlint.rules.analyses.fields.stepped import Copies, Moved, moved_at_each_turn, selected
 from jaxlint.rules.analyses.fixes.arrays_of_numbers import beginning_as_array, converting, passing_array
+from jaxlint.rules.analyses.instances.given_literals import is_given_array
 from jaxlint.rules.analyses.under_trace.inside_loops import may_count_arrays
 from jaxlint.rules.analyses.under_trace.run_compiled import is_run_compiled
 from jaxlint.rules.base import BodyRule, Problem
@@ -361,6 +362,8 @@ def _scalar(
     field = cls.field(name)
     if field is None or field.role is not Role.LEAF or field.is_converted or not _is_number(field, cls, evaluator):
         return
+    if is_given_array(field, cls, evaluator):
+        return  # whatever the annotation says
     need = need_of(name, cls, module, evaluator)
     if need is not None and need.is_for_structure:
         return

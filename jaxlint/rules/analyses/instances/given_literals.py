@@ -10,6 +10,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Array, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
@@ -103,6 +104,17 @@ def is_number_by_default(field: Field, cls: PytreeClass, evaluator: Evaluator) -
 def is_given_no_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a construction or update gives the field what is no array: a number, a text, an instance of a class."""
     return any(_is_number(one.expr) or _is_object(one, evaluator) for one in _placed(field, cls, evaluator))
+
+
+@_once
+def is_given_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a construction, an update or the constructor gives the field an array that is made there.
+
+    `Counter(count=jnp.zeros(()))` does.
+    """
+    assigned = (one for one in cls.assigned.get(field.name) or () if one is not None)
+    calls = (one for one in (*_placed(field, cls, evaluator), *assigned) if isinstance(one.expr, Call))
+    return any(isinstance(plain(evaluator.static(one)), Array) for one in calls)
 
 
 def is_given_object(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
