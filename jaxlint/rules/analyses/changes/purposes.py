@@ -9,6 +9,7 @@ import msgspec
 
 from jaxlint.infer.bodies.slots import Slot, changed_by, slot_of
 from jaxlint.libraries.arrays import ARRAY_TRAITS
+from jaxlint.rules.analyses.bodies.stages import counts
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -82,7 +83,7 @@ def purpose_of(statement: Statement | None, slot: Slot, on_self: bool, made: set
     match statement:
         case Augment(op=op, value=value):
             adds = op in ("+", "-")
-            return Purpose(True, on_self or (adds and is_number(value)), _mentions(value, made), adds)
+            return Purpose(True, on_self or (adds and _is_step(value, slot)), _mentions(value, made), adds)
         case Assign(value=value):
             updates = any(slot_of(part) == slot for part in parts(value))
             given, place = next(_added_to(value, slot), (value, slot)) if updates else (value, slot)
@@ -128,7 +129,18 @@ def _counts(value: Expr, slot: Slot) -> bool:
     if not isinstance(value, Binary) or value.op not in ("+", "-"):
         return False
     pairs = ((value.left, value.right), (value.right, value.left))
-    return any(slot_of(one) == slot and is_number(other) for one, other in pairs)
+    return any(slot_of(one) == slot and _is_step(other, slot) for one, other in pairs)
+
+
+def _is_step(number: Expr, slot: Slot) -> bool:
+    """Whether what is added to a place counts it up: a whole number.
+
+    To an item of a dict or list that the function is given, it may be added in order to prepare it, as in
+    `batch["ids"] += 1`, if no name says that it counts.
+    """
+    if not isinstance(number, Constant) or not is_number(number) or number.value != int(number.value):
+        return False
+    return len(slot.path) != 1 or not slot.path[0].startswith("[") or counts(slot.path[0].strip("[]'\""))
 
 
 def _adds(value: Expr, slot: Slot) -> bool:
