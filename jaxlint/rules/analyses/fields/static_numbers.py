@@ -38,6 +38,7 @@ from jaxlint.rules.analyses.fields.keeping import is_stored
 from jaxlint.rules.analyses.fields.needed_numbers import Need
 from jaxlint.rules.analyses.fields.put_back import is_put_back
 from jaxlint.rules.analyses.fields.rebuilt import counts_on
+from jaxlint.rules.analyses.fields.resized import grows, is_resized
 from jaxlint.rules.analyses.fields.seldom_moved import (
     holds,
     is_of_stage,
@@ -55,14 +56,8 @@ from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
     Call,
-    Display,
-    Expr,
     Lambda,
-    Starred,
-    Subscript,
     dotted,
-    is_everything,
-    is_slice,
     last_name,
 )
 from jaxlint.syntax.statements import (
@@ -83,8 +78,6 @@ _RARELY = frozenset(
 #: Names of sizes, limits and seeds, which are raised when something begins anew: my_little_optimizer of batch 80 makes
 #: its sampler again with twice the `n_steps` of its scan.
 _SIZES = re.compile(r"^(max|min|total)_|^(num|n)_(steps|epochs|iterations|layers)$|^seed$|_limit$")
-#: Functions that make arrays of other shapes.
-_LENGTHENING = frozenset("pad concatenate append repeat tile vstack hstack stack resize zeros ones full empty".split())
 _CHANGES, _COUNTS = "is static and changes from step to step", "is static and counts up"
 
 
@@ -307,8 +300,8 @@ def _is_repeated(event: FieldEvent, field: Field, value: Value, evaluator: Evalu
     is_moved = isinstance(value, FieldRead) and value.shifted and not is_counter
     is_size = _SIZES.search(field.name) is not None or not _RARELY.isdisjoint(words)
     if event.in_loop and not _is_of_another(event) and not (is_moved and is_size):
-        return True
-    if not (event.in_loop or event.place.functions) or _SIZES.search(field.name) or _grows(event):
+        return not is_resized(event, evaluator)
+    if not (event.in_loop or event.place.functions) or _SIZES.search(field.name) or grows(event):
         return False
     if ends_with_the_call(event, field.name, evaluator) or stays_in_variable(event, field.name, evaluator):
         return False
@@ -343,30 +336,6 @@ def _is_scaled(event: FieldEvent, field: Field) -> bool:
     """Whether a copy has a multiple of the number: that of a counter is the width of a step, and not their number."""
     value = None if isinstance(event, AssignAttribute) else event.call.keyword(field.name)
     return isinstance(value, Binary) and value.op in ("*", "/", "//")
-
-
-def _grows(event: FieldEvent) -> bool:
-    """Whether another field gets a longer or shorter tuple, list or array then: that compiles again, too."""
-    if isinstance(event, AssignAttribute):
-        return False
-    for argument in event.call.args:
-        value = argument.value
-        sides = (value.left, value.right) if isinstance(value, Binary) and value.op == "+" else ()
-        starred = isinstance(value, Display) and any(isinstance(item, Starred) for item in value.items)
-        lengthens = isinstance(value, Call) and last_name(value.func) in _LENGTHENING
-        if starred or lengthens or any(isinstance(side, Display) for side in sides) or _is_cut(value, argument.keyword):
-            return True
-    return False
-
-
-def _is_cut(value: Expr, name: str | None) -> bool:
-    """Whether a field is computed of a part of what it was: `x=s.x[1:] - s.x[:-1]`."""
-    match value:
-        case Binary(left=left, right=right):
-            return _is_cut(left, name) or _is_cut(right, name)
-        case Subscript(value=Attribute(attr=attr), index=index) if attr == name and is_slice(index):
-            return not is_everything(index)
-    return False
 
 
 def _is_compiled(event: Event) -> bool:
