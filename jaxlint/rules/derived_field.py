@@ -101,7 +101,8 @@ class DerivedField(EventRule):
     A leaf that only begins as a function of the other (a running mean, a target network) may go its own way. It is left
     to itself, too, if it is computed from one item of the other, as an update may change the other items. What only a
     classmethod or one construction computes may be meant to begin like that, and is reported with low confidence, as is
-    what some update replaces alone: it goes its own way, or is computed again afterwards.
+    what some update replaces alone: it goes its own way, or is computed again afterwards. So is what the new value is
+    computed with: data that are standardized with their mean keep it in order to go back.
 
     ## References
 
@@ -162,10 +163,18 @@ class DerivedField(EventRule):
                     reason="a leaf that was computed once is data like any other",
                     help=way_out,
                     confidence=None
-                    if is_always and not _is_renewed(derived, source, cls, event, evaluator)
+                    if is_always
+                    and not _is_computed_with(derived, event)
+                    and not _is_renewed(derived, source, cls, event, evaluator)
                     else Confidence.LOW,
                 )
                 return
+
+
+def _is_computed_with(derived: str, event: Update) -> bool:
+    """Whether the new value is made with the leaf that stays: `(s.data - s.mean) / s.std` goes back by it, too."""
+    given = (argument.value for argument in event.call.args)
+    return any(isinstance(part, Attribute) and part.attr == derived for value in given for part in parts(value))
 
 
 def _is_renewed(derived: str, source: str, cls: PytreeClass, event: Update, evaluator: Evaluator) -> bool:
