@@ -12,9 +12,10 @@ import msgspec
 from msgspec.structs import replace
 from mypy import nodes
 from mypy.nodes import Block, Expression, FuncDef, MemberExpr, MypyFile, Statement
+from mypy.traverser import all_return_statements
 
 from jaxlint.infer.evaluating.notes import TRIED
-from jaxlint.symbols.outline import EXPECTED_FAILURE, EXPECTS_ERROR
+from jaxlint.symbols.outline import EXPECTED_FAILURE, EXPECTS_ERROR, UNRELATED_ERRORS
 from jaxlint.syntax.expressions import (
     Argument,
     BoolOp,
@@ -214,7 +215,7 @@ class Statements:
         for context, target in zip(node.expr, node.target, strict=True):
             if target is not None:
                 self._target(target, "with", None)
-            if _expects_error(context):
+            if _expects_error(context) or _swallows(context):
                 around = _expecting(around)
             if isinstance(target, nodes.NameExpr) and self._makes_copy(context):
                 around = replace(around, copies=around.copies | {target.name, *_bound(node.body)})
@@ -319,6 +320,38 @@ def is_expected_to_fail(decorators: Sequence[Expression]) -> bool:
 def _expects_error(node: Expression) -> bool:
     """Whether it is a call that expects an error: of what is in its `with` block, or of a function that it is given."""
     return isinstance(node, nodes.CallExpr) and last_name(node) in EXPECTS_ERROR
+
+
+def _swallows(context: Expression) -> bool:
+    """Whether a context manager of the program goes on after an error in its body, as its own body says."""
+    callee = context.callee if isinstance(context, nodes.CallExpr) else None
+    made = callee.node if isinstance(callee, nodes.RefExpr) else None
+    if isinstance(made, nodes.TypeInfo):
+        left = made.get_method("__exit__")
+        body = left.body.body if isinstance(left, FuncDef) else []
+        returned = (one.expr for one in all_return_statements(nodes.Block(body)) if one.expr is not None)
+        return any(not isinstance(one, nodes.NameExpr) or one.name not in ("False", "None") for one in returned)
+    if not isinstance(made, nodes.Decorator) or last_name(made.original_decorators[-1]) != "contextmanager":
+        return False
+    tried = (one for one in _within(made.func.body) if isinstance(one, nodes.TryStmt) and _yields(one.body))
+    return any(
+        name not in UNRELATED_ERRORS
+        for one in tried
+        for kind, handler in zip(one.types, one.handlers, strict=True)
+        for name in _swallowed(kind, handler)
+    )
+
+
+def _yields(block: Block) -> bool:
+    return any(isinstance(s, nodes.ExpressionStmt) and isinstance(s.expr, nodes.YieldExpr) for s in _within(block))
+
+
+def _within(block: Block) -> Iterator[Statement]:
+    """The statements of a block and of those inside of it."""
+    for statement in block.body:
+        yield statement
+        for inner in _all_blocks(statement):
+            yield from _within(inner)
 
 
 def _expecting(around: Around) -> Around:

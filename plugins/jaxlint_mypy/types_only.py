@@ -195,7 +195,11 @@ class TypesOnly:
         """The class of what is looked for among its like, and a field of it that is an array."""
         holder, found = instance_of(container), self._holder(typ, "compare")
         held = self._holder(holder.args[0], "compare") if holder is not None and holder.args else None
-        return found if found is not None and held is not None and found[0] is held[0] else None
+        if found is None or held is None or found[0] is not held[0]:
+            return None
+        from jaxlint.rules.analyses.fields.compared import is_told_apart
+
+        return None if is_told_apart(found[0], self.front.evaluator) else found
 
     def _unequal(self, ctx: MethodContext, cls: PytreeClass, array: str, how: str, when: str = "") -> None:
         self.tell_unequal(ctx.api, ctx.context, cls, array, how, when)
