@@ -221,7 +221,8 @@ class ClassBuilder(ClassMembers):
         self, framework: Framework, params: DataclassParams | None
     ) -> tuple[bool | None, frozenset[str] | None]:
         """Whether assignment is refused, and for which names (None: all)."""
-        if "__setattr__" in self.declaration.methods:
+        assigned = any(assignment.name == "__setattr__" for assignment in self.declaration.assignments)
+        if assigned or "__setattr__" in self.declaration.methods:
             return None, None
         if f"{self.declaration.name}.__setattr__" in self.module.outline.attributes_set:
             return None, None

@@ -35,9 +35,7 @@ def says_itself(cls: PytreeClass, name: str) -> bool:
 
     `__eq__ = object.__eq__` is how an instance is said to be equal to itself alone.
     """
-    declaration = cls.symbol.declaration
-    assigned = any(assignment.name == name for assignment in declaration.assignments)
-    return assigned or name in declaration.methods or name in cls.attributes_given
+    return name in cls.symbol.declaration.methods or name in cls.attributes_given
 
 
 def _own_hash(cls: PytreeClass) -> str:

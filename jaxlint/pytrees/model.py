@@ -358,6 +358,10 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
                 return cls, cls.module.outline.functions[qualnames[-1]]
         return None
 
+    def answers(self, name: str) -> bool:
+        """Whether a class of the MRO has the method `name`, or is given it by an assignment."""
+        return self.method(name) is not None or any(name in cls.attributes_given for cls in self.mro)
+
     @cached_property
     def abstract_methods(self) -> frozenset[str]:
         """The names of the methods that subclasses are to define."""
@@ -386,11 +390,12 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
 
     @cached_property
     def attributes_given(self) -> frozenset[str]:
-        """What the module puts on the class once it is made: `Cls.replace = ...`, `setattr(Cls, "replace", ...)`."""
+        """What is put on the class: `Cls.replace = ...`, `setattr(Cls, "replace", ...)`, in its body `__eq__ = ...`."""
         outline, prefix = self.module.outline, f"{self.name}."
         names = {path.removeprefix(prefix) for path in outline.attributes_set if path.startswith(prefix)}
         calls = (c.positional for c in outline.module_calls if isinstance(c.func, Name) and c.func.id == "setattr")
         given = (g[1] for g in calls if len(g) > 1)
+        names |= {one.name for one in self.symbol.declaration.assignments if one.name.startswith("__")}
         return frozenset(names).union(g.value for g in given if isinstance(g, Constant) and g.kind == "str")
 
     @property

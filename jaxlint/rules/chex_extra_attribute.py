@@ -136,7 +136,7 @@ def _is_open(cls: PytreeClass) -> bool:
 
 def _declares(cls: PytreeClass, attr: str) -> bool:
     """Whether a class declares the attribute in any way, or answers for assignments itself."""
-    if cls.field(attr) is not None or attr in cls.attributes_added or cls.method("__setattr__") is not None:
+    if cls.field(attr) is not None or attr in cls.attributes_added or cls.answers("__setattr__"):
         return True
     scopes = (one.module.outline.scopes.get(one.symbol.declaration.qualname) for one in cls.mro)
     return any(scope is not None and attr in scope.bindings for scope in scopes)

@@ -209,9 +209,9 @@ def _flawed(cls: PytreeClass, which: str, flaw: Flaw) -> Problem:
 
 
 def _sets(cls: PytreeClass, name: str) -> bool:
-    """Whether the body of a class binds a name other than by `def`, or metaclasses and hooks may."""
+    """Whether a class is given a name other than by `def`, or metaclasses and hooks may give it."""
     declarations = [c.symbol.declaration for c in cls.mro]
-    return any(
+    return cls.answers(name) or any(
         any(a.name == name for a in d.assignments)
         or d.conditional_body
         or "__init_subclass__" in d.methods

@@ -301,7 +301,7 @@ def _is_changed(held: Value, how: str) -> bool:
 def _is_container_changed(cls: PytreeClass, how: str) -> bool:
     """Whether something is put into an instance of a class below `dict`, `list` or `set`, as those do it."""
     bases = {dotted(base.value) for one in cls.mro for base in one.symbol.declaration.bases}
-    return not bases.isdisjoint(_CONTAINERS) and cls.method(_BY_SYNTAX.get(how, how)) is None
+    return not bases.isdisjoint(_CONTAINERS) and not cls.answers(_BY_SYNTAX.get(how, how))
 
 
 def _problem(at: object, cls: PytreeClass, name: str, confidence: Confidence) -> Problem:

@@ -255,7 +255,7 @@ def _in_list(call: Call, written: str) -> Proposal | None:
 
 def _is_no_array(instance: Instance) -> bool:
     """Whether jax certainly does not take an instance for an array."""
-    return all(instance.cls.method(method) is None for method in ARRAY_PROTOCOLS)
+    return not any(map(instance.cls.answers, ARRAY_PROTOCOLS))
 
 
 def _listed(call: Call, instances: LocalInstances) -> tuple[Expr, Instance] | None:

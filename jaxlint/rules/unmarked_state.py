@@ -121,7 +121,7 @@ class UnmarkedState(ClassRule):
             return
         from jaxlint.infer.calls.nnx_values import is_pytree
 
-        if not is_pytree(cls) or cls.method("__setattr__") is not None:
+        if not is_pytree(cls) or cls.answers("__setattr__"):
             return
         yield from _replaced(cls, evaluator)
         if not evaluator.model.target.holds(REFUSES_CONTAINERS):

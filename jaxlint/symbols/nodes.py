@@ -48,6 +48,10 @@ def variables_of(node: ast.AST) -> list[str]:
     return [n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
 
 
+#: Methods that make an instance.
+_MAKING = frozenset({"__init__", "__new__", "__post_init__"})
+
+
 def class_body(node: ast.ClassDef) -> tuple[list[FieldDeclaration], list[ClassAssignment], bool]:
     """The annotated and unannotated names of a class body, and whether some may be hidden in blocks."""
     fields: list[FieldDeclaration] = []
@@ -76,6 +80,7 @@ def class_body(node: ast.ClassDef) -> tuple[list[FieldDeclaration], list[ClassAs
                         for n in names
                         if isinstance(n, ast.Name)
                     ]
+                conditional = conditional or any(a.name in _MAKING for a in assignments)  # by what is not seen here
             case ast.If(test=test) if _is_type_checking(test):
                 conditional = conditional or any(isinstance(s, ast.AnnAssign) for s in statement.body)
             case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try() | TRY_STAR() | ast.Match():

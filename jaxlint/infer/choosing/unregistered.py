@@ -52,7 +52,7 @@ def _holds_something(cls: PytreeClass) -> bool:
 def _is_unregistered(cls: PytreeClass, model: PytreeModel) -> bool:
     if cls.is_pytree or cls.registered is not False or not cls.bases_known:
         return False
-    if any(cls.method(name) is not None for name in ARRAY_PROTOCOLS):
+    if any(map(cls.answers, ARRAY_PROTOCOLS)):
         return False
     return all(_is_neutral(one, model) for one in cls.mro) and not _may_be_registered(cls, model)
 

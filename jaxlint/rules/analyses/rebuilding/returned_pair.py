@@ -170,7 +170,7 @@ def _is_bare(expr: Expr, own: str, cls: PytreeClass, evaluator: Evaluator) -> bo
         return False
     value = plain(evaluator.attribute_of(Instance(cls), expr.attr))
     if isinstance(value, Instance):  # a named tuple is a tuple
-        return not value.cls.framework.is_tuple and value.cls.method("__iter__") is None
+        return not value.cls.framework.is_tuple and not value.cls.answers("__iter__")
     if isinstance(value, Array) or (isinstance(value, Scalar) and value.kind in ("int", "float")):
         return True
     return any(_uses_array(method, expr.attr, evaluator) for method in _methods(cls))
