@@ -331,7 +331,7 @@ def _swallows(context: Expression) -> bool:
         body = left.body.body if isinstance(left, FuncDef) else []
         returned = (one.expr for one in all_return_statements(nodes.Block(body)) if one.expr is not None)
         return any(not isinstance(one, nodes.NameExpr) or one.name not in ("False", "None") for one in returned)
-    if not isinstance(made, nodes.Decorator) or last_name(made.original_decorators[-1]) != "contextmanager":
+    if not isinstance(made, nodes.Decorator) or all(last_name(d) != "contextmanager" for d in made.original_decorators):
         return False
     tried = (one for one in _within(made.func.body) if isinstance(one, nodes.TryStmt) and _yields(one.body))
     return any(
