@@ -38,7 +38,7 @@ def _never_returns(
     symbol = resolver.follow(resolver.resolve(func, module, scope))
     if not isinstance(symbol, FunctionSymbol) and isinstance(func, Attribute) and cls is not None:
         found = cls.method(func.attr) if isinstance(func.value, Name) else None
-        symbol = None if found is None else FunctionSymbol(found[0].module, found[1])
+        symbol = symbol if found is None else FunctionSymbol(found[0].module, found[1])
     if not isinstance(symbol, FunctionSymbol):
         name = last_name(func)
         return name in _FINAL or name.startswith(_RAISING)
