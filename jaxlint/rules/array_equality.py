@@ -23,7 +23,7 @@ from jaxlint.rules.analyses.fields.compared import (
     COMPARE_LEAVES,
     compared_fields,
     compares_as_tuples,
-    is_told_apart,
+    has_identifier,
     last_compared,
     may_hold_several,
     unequal_message,
@@ -291,7 +291,7 @@ def _compared(
 
 def _searched(at: Expr, expr: Expr, how: str, instances: LocalInstances, evaluator: Evaluator) -> Problem | None:
     one = instances.instance(expr)
-    if one is None or all(is_told_apart(cls, evaluator) for cls in evaluator.model.family(one.cls, exact=one.exact)):
+    if one is None or all(has_identifier(cls, evaluator) for cls in evaluator.model.family(one.cls, exact=one.exact)):
         return None
     return _unequal(at, one, how, evaluator)
 

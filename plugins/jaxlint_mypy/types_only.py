@@ -197,9 +197,9 @@ class TypesOnly:
         held = self._holder(holder.args[0], "compare") if holder is not None and holder.args else None
         if found is None or held is None or found[0] is not held[0]:
             return None
-        from jaxlint.rules.analyses.fields.compared import is_told_apart
+        from jaxlint.rules.analyses.fields.compared import has_identifier
 
-        return None if is_told_apart(found[0], self.front.evaluator) else found
+        return None if has_identifier(found[0], self.front.evaluator) else found
 
     def _unequal(self, ctx: MethodContext, cls: PytreeClass, array: str, how: str, when: str = "") -> None:
         self.tell_unequal(ctx.api, ctx.context, cls, array, how, when)

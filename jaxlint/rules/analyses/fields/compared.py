@@ -33,7 +33,7 @@ def last_compared(cls: PytreeClass) -> Field | None:
     return compared[-1] if compared else None
 
 
-def is_told_apart(cls: PytreeClass, evaluator: Evaluator) -> bool:
+def has_identifier(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether the first field that `==` compares is a number or text that instances have of their own, by its name.
 
     What stands in a list beside an instance is unequal by that, without a look at the arrays.
