@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -50,13 +51,14 @@ def found(rule: type[Rule], program: Program, path: Path) -> list[Finding]:
 
 @pytest.mark.parametrize("each", [False, pytest.param(True, marks=pytest.mark.comparisons)], ids=["one", "each"])
 @pytest.mark.parametrize("rule", RULES, ids=[rule.code for rule in RULES])
-def test_what_each_run_shows_is_unlikely_in_a_test(
-    rule: type[Rule], each: bool, tmp_path: Path, stored: Path
-) -> None:
-    """The same is found in a test and beside tests as elsewhere, with low confidence: in one of the places, or each."""
+def test_what_each_run_shows_is_unlikely_in_a_test(rule: type[Rule], each: bool, tmp_path: Path, stored: Path) -> None:
+    """The same is found in a test and beside tests as elsewhere, with low confidence.
+
+    Every second program in one of the places, and by `.ci/run` each of them in all.
+    """
     seen = 0
     known = linted(programs_of(rule), stored)
-    for number, program in enumerate(surely_bad(rule)):
+    for number, program in enumerate(islice(surely_bad(rule), 0, None, 1 if each else 2)):
         folder = tmp_path / str(number)
         elsewhere = [finding for finding in known[program.id] if finding.code == rule.code]
         seen += sum(one.confidence is not Confidence.LOW for one in elsewhere)
