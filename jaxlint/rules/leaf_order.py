@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from jaxlint.cst import libcst as cst
-from jaxlint.cst.changes import Proposal
+from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.cst.reading import FunctionNode
-from jaxlint.finding import Confidence, Severity
+from jaxlint.finding import Applicability, Confidence, Severity
+from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Array, plain
@@ -17,6 +18,7 @@ from jaxlint.pytrees.framework import LeafOrder as Order
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.fixes.named_leaves import TakingByName, giving_by_name
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.unpacked_tuples import Misplaced, misplaced, unpacks_given
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Display, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, bound_names, bound_once, looked_into, looked_up
@@ -31,6 +33,8 @@ class LeafOrder(NodeRule):
 
     Finds leaves that are taken by their position in the order of fields, or paired with the fields, where they are
     sorted by name; and those that are put into the structure of another class, which has them in another order.
+
+    Also named tuples that are unpacked into variables which have the names of their fields, in another order.
 
     ## Why is this bad?
 
@@ -74,8 +78,8 @@ class LeafOrder(NodeRule):
 
     ## Frameworks
 
-    chex, simple_pytree, nnx and treex. The leaves of the other frameworks stand in the order of the fields: with those,
-    two classes are compared that have the same fields in another order.
+    chex, simple_pytree, nnx and treex; of named tuples what unpacks them. The leaves of the other frameworks stand in
+    the order of the fields: with those, two classes are compared that have the same fields in another order.
 
     ## Fix safety
 
@@ -101,17 +105,25 @@ class LeafOrder(NodeRule):
 
     everywhere = True
 
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Functions that unpack a named tuple that they are given."""
+        return unpacks_given(candidate)
+
     def can_match(self, code: CodeRead) -> bool:
         """Ask for a call that gives leaves, and for something that takes several by their place."""
+        unpacked = any(isinstance(s, Assign) and isinstance(s.targets[0], Display) for s in code.statements)
         if self.calls.isdisjoint(code.contents.called):
-            return False
+            return unpacked
         if not _REBUILDING.isdisjoint(code.contents.called) or "zip" in code.contents.called:
             return True
-        unpacked = any(isinstance(s, Assign) and isinstance(s.targets[0], Display) for s in code.statements)
         return unpacked or any(c.args and (c.args[0].star or _is_from_tuple(c)) for c in code.calls)
 
     def check_node(self, function: FunctionNode, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at what a body does with lists of leaves."""
+        """Look at what a body does with lists of leaves, and how it unpacks named tuples."""
+        yield from map(_problem_of_names, misplaced(function.code, evaluator))
+        if self.calls.isdisjoint(function.code.contents.called):
+            return
         reader = _Leaves(function.code, evaluator)
         for call in function.code.calls:
             cls = reader.of(call)
@@ -311,6 +323,22 @@ def _unpacked(
                 fix = taking(names) if sorted(names) == sorted(leaves) else None
                 yield _problem(function.place_of(item), cls, what, fix)
                 return
+
+
+def _problem_of_names(found: Misplaced) -> Problem:
+    """What is wrong with variables that have the names of other fields than those that they are given."""
+    names = ", ".join(field.name for field in found.cls.fields)
+    changes = tuple(Rewrite(name.at, field) for name, field in found.others)
+    return Problem(
+        at=found.target.at,
+        message=(
+            f"`{found.cls.name}` is unpacked in the order `{names}`, and `{found.target.id}` is given its"
+            f" `{found.given}`; write `{names} = ...`"
+        ),
+        reason="a named tuple is unpacked in the order of its fields, whatever the variables are called",
+        help=f"write `{names} = ...`, or take the fields by their names",
+        fix=Proposal("Unpack in the order of the fields", Applicability.UNSAFE, changes),
+    )
 
 
 def _alike(name: str, fields: Sequence[str]) -> int | None:
