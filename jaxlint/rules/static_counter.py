@@ -81,6 +81,7 @@ class StaticCounter(EventRule, BodyRule):
     * outside of loops, a field whose name says that it goes up rarely (`depth`, `version`), or that changes by an
       argument (`z=self.z + dz`), unless a compiled function is seen to change it;
     * an update that makes an array or tuple of another field longer or shorter as well, which compiles again anyway;
+    * outside of loops, what counts in an instance that the same function has made: each call begins from the start;
     * stages that are written out (`for stage in range(3)`, `for stage, n in enumerate([10, 20])`), each with a loop of
       its own, unless the name of the field counts;
     * what a loop counts and only returns, and trials in a comprehension;

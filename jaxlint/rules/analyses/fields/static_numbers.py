@@ -29,6 +29,7 @@ from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.bodies.around import outermost_body
 from jaxlint.rules.analyses.bodies.loops import classes_compiled, made_for_each_turn
 from jaxlint.rules.analyses.bodies.stages import counts
+from jaxlint.rules.analyses.fields.begun_here import begins_here
 from jaxlint.rules.analyses.fields.counting_inside import (
     ends_with_its_call,
     ends_with_the_call,
@@ -136,7 +137,7 @@ def numbers_put(event: Event, evaluator: Evaluator, compiled: Collection[PytreeC
             continue
         if not isinstance(event, AssignAttribute) and event.in_comprehension and not _is_counter(field):
             continue  # trials, each of which gives a result of its own
-        if goes_up and is_put_back(event, field.name, evaluator):
+        if goes_up and (is_put_back(event, field.name, evaluator) or begins_here(event, field.name, evaluator)):
             continue
         if not ends_with_its_call(event, field.name, evaluator) and not is_seldom_moved(event, field.name, evaluator):
             meets = cls in compiled or _meets_jax(event, cls, evaluator)
