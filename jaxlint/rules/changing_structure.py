@@ -34,7 +34,8 @@ from jaxlint.rules.analyses.under_trace.forms import (
     State,
     described,
 )
-from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, traced_parameters
+from jaxlint.rules.analyses.under_trace.traced_arguments import traced_parameters
+from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.expressions import Call, Name, items_of, last_name
 from jaxlint.syntax.spelling import with_article

@@ -30,7 +30,7 @@ from jaxlint.infer.transforms.applied import abstracting, tracing_arrays
 from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
+from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
 from jaxlint.rules.analyses.fixes.roles import make_static, marking_help
 from jaxlint.rules.analyses.fixes.traced_choices import choosing_by_jax
 from jaxlint.rules.analyses.instances.callees import Callee, called_by, callee_of, declared
@@ -47,15 +47,13 @@ from jaxlint.rules.analyses.under_trace.static_uses import (
     names_asked_in,
 )
 from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
-from jaxlint.rules.analyses.under_trace.traced_leaves import (
-    Leaf,
-    Traced,
-    TracedLeaves,
+from jaxlint.rules.analyses.under_trace.traced_arguments import (
     filtered_parameters,
-    is_number,
     mapped_parameters,
     traced_parameters,
 )
+from jaxlint.rules.analyses.under_trace.traced_copies import Traced
+from jaxlint.rules.analyses.under_trace.traced_leaves import Leaf, TracedLeaves, is_number
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, without_call
@@ -276,8 +274,11 @@ class _Reader:
         def name_of(expr: Expr) -> str:
             return self._evaluator.model.resolver.library_name(expr, self._module, scope)
 
+        def symbol_of(expr: Expr) -> Symbol:
+            return self._evaluator.model.resolver.resolve(expr, self._module, scope)
+
         code = self._code if self._code is not None and self._code.body is body else None
-        leaves = TracedLeaves(instances, body, self._evaluator, replaced, name_of, code)
+        leaves = TracedLeaves(instances, body, self._evaluator, replaced, name_of, code, symbol_of)
         parts = [part for part in contents_of(body).parts if isinstance(part, (Attribute, Call))]
         bound = bound_once(body)
         names = instances.keys() | contents_of(body).bound | (set() if code is None else code.parameters.keys())

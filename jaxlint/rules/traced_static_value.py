@@ -28,14 +28,12 @@ from jaxlint.rules.analyses.under_trace.compiled_callers import (
     is_returned,
     is_variable_returned,
 )
-from jaxlint.rules.analyses.under_trace.traced_leaves import (
-    Leaf,
-    TracedLeaves,
+from jaxlint.rules.analyses.under_trace.traced_arguments import (
     filtered_parameters,
-    is_number,
     mapped_parameters,
     traced_parameters,
 )
+from jaxlint.rules.analyses.under_trace.traced_leaves import Leaf, TracedLeaves, is_number
 from jaxlint.rules.analyses.under_trace.tracers_given import as_written
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function

@@ -17,7 +17,8 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import is_given_number, is_made_with_number
 from jaxlint.rules.analyses.instances.passed import calls_as_written
-from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves, traced_parameters
+from jaxlint.rules.analyses.under_trace.traced_arguments import traced_parameters
+from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Expr, Name, dotted

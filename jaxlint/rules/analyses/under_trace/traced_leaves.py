@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TypeGuard
 
 import msgspec
 
@@ -25,15 +24,15 @@ from jaxlint.infer.known.values import (
     options,
     plain,
 )
-from jaxlint.infer.transforms.applied import abstracting, rebuilt_parameters, tracing_arrays
 from jaxlint.libraries.arrays import OF_TRAITS, returned_library
 from jaxlint.libraries.trees import TREE_MAPS
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import FunctionSymbol, Symbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.instances.methods import is_overridden
 from jaxlint.rules.analyses.under_trace.computed_from import Origins
+from jaxlint.rules.analyses.under_trace.traced_copies import Traced, copied, is_pytree, item_of, runs_plainly
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
@@ -50,7 +49,6 @@ from jaxlint.syntax.expressions import (
     dotted,
     is_none,
     is_slice,
-    last_name,
     root,
 )
 from jaxlint.syntax.statements import (
@@ -67,6 +65,8 @@ from jaxlint.syntax.statements import (
 )
 
 _MAX_DEPTH = 6
+#: Through how many functions that call each other copies are followed.
+_MOST_FUNCTIONS = 3
 _NUMBERS = frozenset({"int", "bool", "float", "complex"})
 #: What may hold an instance, or be one of two.
 _DISPLAYS = frozenset({Display, DictDisplay, Conditional})
@@ -82,55 +82,12 @@ class Leaf(msgspec.Struct, frozen=True):
     is_given: bool = False
 
 
-def traced_parameters(code: CodeRead) -> Mapping[str, Value]:
-    """The parameters of a function that are certainly traced, with what they are."""
-    if traced_parameters not in code.shared:
-        code.shared[traced_parameters] = _traced_parameters(code)
-    found: Mapping[str, Value] = code.shared[traced_parameters]
-    return found
-
-
-def _traced_parameters(code: CodeRead) -> Mapping[str, Value]:
-    function = code.function
-    applied = abstracting(code.applied)
-    if function is None or not applied:
-        return {}
-    rebuilt = rebuilt_parameters(function, applied)
-    return {name: code.parameters.get(name, UNKNOWN) for name in rebuilt}
-
-
-def mapped_parameters(code: CodeRead) -> dict[str, Value]:
-    """The parameters of a function that is certainly mapped over: numbers in them are tracers, too."""
-    function, applied = code.function, code.applied
-    if function is None or not applied:
-        return {}
-    if all(a.transform.name == "jax.vmap" and not a.options for a in applied):
-        rebuilt = rebuilt_parameters(function, applied)
-    else:
-        rebuilt = applied[0].mapped_parameters(function) if len(applied) == 1 else frozenset()
-    return {name: code.parameters.get(name, UNKNOWN) for name in rebuilt}
-
-
-def filtered_parameters(code: CodeRead) -> dict[str, Value]:
-    """The parameters of a function that is compiled so that the arrays in them are tracers, and nothing else."""
-    function, applied = code.function, tracing_arrays(code.applied)
-    rebuilt = rebuilt_parameters(function, applied) if function is not None and applied else ()
-    return {name: code.parameters.get(name, UNKNOWN) for name in rebuilt}
-
-
 def is_number(leaf: Leaf) -> bool:
     """Whether a leaf is a number or an array, and never None."""
     choices = options(plain(leaf.value))
     if leaf.field.default is not None and is_none(leaf.field.default.expr):
         return False
     return all((isinstance(c, Scalar) and c.kind in _NUMBERS) or isinstance(c, Array) for c in choices)
-
-
-class Traced(msgspec.Struct, frozen=True):
-    """An instance that is traced, but for the fields that a copy of it was given anew."""
-
-    value: Instance
-    replaced: frozenset[str] = frozenset()
 
 
 class TracedLeaves:
@@ -147,16 +104,19 @@ class TracedLeaves:
         replaced: Mapping[str, frozenset[str]] | None = None,
         name_of: Callable[[Expr], str] | None = None,
         code: CodeRead | None = None,
+        symbol_of: Callable[[Expr], Symbol] | None = None,
     ) -> None:
         self._evaluator = evaluator
         #: What was read of the body, if that is known: it tells what came to be held elsewhere.
         self._code = code
         self._body = body
         self._parameters = instances.keys()
-        self._given = {name: value for name, given in instances.items() if _is_pytree(value := plain(given))}
+        self._given = {name: value for name, given in instances.items() if is_pytree(value := plain(given))}
         self._replaced = replaced or {}
         #: Tells the dotted names of functions; without it, what a copy is given counts as unknown.
         self._name_of = name_of
+        #: Tells which functions of the project are called; without it, what they return counts as unknown.
+        self._symbol_of = symbol_of
         self._changed: dict[str, frozenset[str] | None] = {}
         #: Through how many methods that make copies the instance came.
         self._depth = 0
@@ -198,16 +158,31 @@ class TracedLeaves:
                     if dotted(call.args[1].value) != name:
                         return None
                 case Assign(targets=(Name(),), value=Call() as call):
-                    copied = _copied(call, cls)
-                    by_method = None if copied is not None else self._made_by_method(call, Traced(Instance(cls)))
+                    original = copied(call, cls)
+                    by_method = None if original is not None else self._made_by_method(call, Traced(Instance(cls)))
                     if by_method is not None and isinstance(call.func, Attribute):
-                        copied = call.func.value
-                    if copied is None or dotted(copied) != name:
+                        original = call.func.value
+                    made = self._anew(call) if by_method is None else by_method.replaced
+                    if original is None or dotted(original) != name:
+                        by_function = self._renewed(name, call, cls)
+                        if by_function is None:
+                            return None
+                        made = by_function.replaced
+                    changed |= made
+                case Assign(targets=(Display(items=targets) as target,), value=Call() as call) if not target.has_star:
+                    places = [place for place, item in enumerate(targets) if dotted(item) == name]
+                    by_function = self._renewed(name, call, cls, *places) if len(places) == 1 else None
+                    if by_function is None:
                         return None
-                    changed |= self._anew(call) if by_method is None else by_method.replaced
+                    changed |= by_function.replaced
                 case _:
                     return None
         return frozenset(changed)
+
+    def _renewed(self, name: str, call: Call, cls: PytreeClass, part: int | None = None) -> Traced | None:
+        """What a function of the project makes of the instance in a variable, for that variable."""
+        made = self._made_by_function(call, lambda e: Traced(Instance(cls)) if dotted(e) == name else None, part)
+        return made if made is not None and made.value.cls is cls else None
 
     def _anew(self, copying: Call) -> frozenset[str]:
         """The fields that a copy is given, but for those that are tracers: computed from a traced number."""
@@ -294,16 +269,17 @@ class TracedLeaves:
             case Call(func=func, args=args) if args:
                 base = expr.positional[0] if expr.positional else getattr(func, "value", func)
                 traced = self._traced(base, depth + 1)
-                if traced is not None and _copied(expr, traced.value.cls) is base:
+                if traced is not None and copied(expr, traced.value.cls) is base:
                     return Traced(traced.value, traced.replaced | self._anew(expr))
                 owner = self._traced(func.value, depth + 1) if isinstance(func, Attribute) else None
                 made = None if owner is None else self._made_by_method(expr, owner)
+                made = made or self._made_by_function(expr, lambda e: self._traced(e, depth + 1))
                 if made is not None:
                     return made
             case Subscript(value=Attribute() as held, index=index) if not is_slice(index):
                 leaf = self._leaf(held, depth)
                 item = UNKNOWN if leaf is None else plain(element_of(leaf.value))
-                if _is_pytree(item):
+                if is_pytree(item):
                     return Traced(item)
         found = self._held(expr) if self._may_hold and type(expr) in (Name, Subscript) else None
         return found or self._known(expr)
@@ -328,7 +304,7 @@ class TracedLeaves:
         if not isinstance(start, Name) or start.id not in self._from_tracers:
             return None
         value = value_at(expr, self._code, self._evaluator)
-        return Traced(value, value.traced) if _is_pytree(value) and value.traced is not None else None
+        return Traced(value, value.traced) if is_pytree(value) and value.traced is not None else None
 
     @cached_property
     def _from_tracers(self) -> frozenset[str]:
@@ -362,6 +338,36 @@ class TracedLeaves:
         if not copies or len(copies) < len(made):
             return None
         return Traced(owner.value, owner.replaced.union(*(one.replaced for one in copies)))
+
+    def _made_by_function(
+        self, call: Call, traced: Callable[[Expr], Traced | None], part: int | None = None
+    ) -> Traced | None:
+        """The copy with changes that a function of the project returns of an instance, or as a part of a tuple."""
+        symbol = None if self._symbol_of is None or call.has_star else self._symbol_of(call.func)
+        if not isinstance(symbol, FunctionSymbol) or self._depth >= _MOST_FUNCTIONS or not runs_plainly(symbol):
+            return None
+        given = call.given_to([parameter.name for parameter in symbol.declaration.parameters])
+        held = {name: one for name, expr in given.items() if (one := traced(expr)) is not None}
+        if not held:
+            return None
+        resolver, body = self._evaluator.model.resolver, self._evaluator.calls.body_of(symbol) or ()
+        module, scope = symbol.module, symbol.declaration.inner_scope
+        inside = TracedLeaves(
+            {name: one.value for name, one in held.items()},
+            body,
+            self._evaluator,
+            {name: one.replaced for name, one in held.items()},
+            partial(resolver.library_name, module=module, scope=scope),
+            symbol_of=partial(resolver.resolve, module=module, scope=scope),
+        )
+        inside._depth = self._depth + 1
+        values = [s.value for s in walk(body, nested=False) if isinstance(s, Return)]
+        items = [value if part is None else item_of(value, part) for value in values]
+        made = [None if item is None else inside.traced(item) for item in items]
+        copies = [one for one in made if one is not None]
+        if not copies or len(copies) < len(made) or any(one.value.cls is not copies[0].value.cls for one in copies):
+            return None
+        return Traced(copies[0].value, frozenset[str]().union(*(one.replaced for one in copies)))
 
     @cached_property
     def _bindings(self) -> Sequence[Binding]:
@@ -402,7 +408,7 @@ class TracedLeaves:
                 value = plain(element_of(value))
             else:
                 return None
-        return Traced(value) if _is_pytree(value) else None
+        return Traced(value) if is_pytree(value) else None
 
     def _leaf(self, expr: Expr, depth: int) -> Leaf | None:
         match expr:
@@ -483,17 +489,3 @@ class TracedLeaves:
             return leaf
         source = Origins(self.is_number, self._name_of, self._aliases).of(expr)
         return None if source is None else self._leaf(source, depth)
-
-
-def _is_pytree(value: Value) -> TypeGuard[Instance]:
-    return isinstance(value, Instance) and value.cls.is_pytree
-
-
-def _copied(call: Call, cls: PytreeClass) -> Expr | None:
-    """What a call makes a copy of, with all fields as they were but for those that it names: an instance of a class."""
-    if any(argument.star or (argument.keyword is None and argument is not call.args[0]) for argument in call.args):
-        return None
-    func = call.func
-    if isinstance(func, Attribute) and not call.positional:
-        return func.value if func.attr == cls.framework.replace_method and cls.has_framework_replace else None
-    return call.args[0].value if call.positional and last_name(func) == "replace" else None
