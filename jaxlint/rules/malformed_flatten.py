@@ -15,7 +15,13 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks.jax_register import BY_METHODS
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import WITH_FUNCTIONS
-from jaxlint.rules.analyses.fixes.unflattening import children_completed, children_in_order, children_ordered, completed
+from jaxlint.rules.analyses.fixes.unflattening import (
+    children_completed,
+    children_in_order,
+    children_ordered,
+    completed,
+    taken_in_order,
+)
 from jaxlint.rules.analyses.rebuilding.base_by_name import base_by_name, by_class
 from jaxlint.rules.analyses.rebuilding.exchanged import (
     Mismatch,
@@ -29,8 +35,9 @@ from jaxlint.rules.analyses.rebuilding.exchanged import (
     takes_children_first,
     takes_children_last,
 )
-from jaxlint.rules.analyses.rebuilding.flattening import Rebuilt, Routine
+from jaxlint.rules.analyses.rebuilding.flattening import Routine
 from jaxlint.rules.analyses.rebuilding.registered_pairs import Registered, registered_pairs
+from jaxlint.rules.analyses.rebuilding.reported import flattening_problem, not_taken
 from jaxlint.rules.analyses.rebuilding.returned_pair import Flaw, flaw_of_pair
 from jaxlint.rules.analyses.rebuilding.spread_children import aux_names, behind_children, keeps_names, unpacks_leaves
 from jaxlint.rules.analyses.rebuilding.unset_reads import unset_read
@@ -172,6 +179,8 @@ class MalformedFlatten(ClassRule, BodyRule):
                 problems = list(_rebuilt(cls, unflatten[1], flatten[1], evaluator))
                 yield from problems or _compared(cls, flatten, unflatten, evaluator)
                 return
+            elif flatten is not None and names[0] in own:
+                yield from _compared(cls, flatten, unflatten, evaluator)
         elif unflatten is not None:
             yield from _made_above(cls, unflatten, evaluator)
         if flatten is not None and unflatten is not None and names[0] == "tree_flatten":
@@ -185,7 +194,7 @@ def _unset(cls: PytreeClass, by: str, routines: Sequence[Routine | None], evalua
         return
     part = unset_read(cls, first, [one for one in others if one is not None], evaluator)
     if part is not None:
-        yield _problem(
+        yield flattening_problem(
             cls,
             place_of(part.at),
             f"{by} reads `{part.attr}` of `{cls.name}`, which nothing sets: the first flattening fails"
@@ -205,7 +214,7 @@ def _flaw_of_method(
 
 def _flawed(cls: PytreeClass, which: str, flaw: Flaw) -> Problem:
     named = which if f"`{cls.name}`" in which else f"{which}, which flattens `{cls.name}`,"
-    return _problem(cls, flaw.at, f"{named} {flaw.what}; {flaw.advice}", flaw.help, flaw.fix)
+    return flattening_problem(cls, flaw.at, f"{named} {flaw.what}; {flaw.advice}", flaw.help, flaw.fix)
 
 
 def _sets(cls: PytreeClass, name: str) -> bool:
@@ -238,7 +247,7 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
     decorators = {(dotted(d) or "").rpartition(".")[2] for d in method.decorators}
     positional = method.positional
     if not method.decorators and len(positional) == 3 and len(method.parameters) == 3:
-        return _problem(
+        return flattening_problem(
             cls,
             method,
             f"`tree_unflatten` of `{cls.name}` is no classmethod: the first transformation fails (TypeError);"
@@ -251,7 +260,7 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
         return None
     unpacked = unpacks_leaves(own[0], cls, method, evaluator)
     if unpacked is not None and takes_children_last(own):
-        return _problem(
+        return flattening_problem(
             cls,
             place_of(unpacked.at),
             f"`tree_unflatten` of `{cls.name}` takes the children out of `{own[0]}`, and jax passes them as `{own[1]}`:"
@@ -260,7 +269,7 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
             Proposal("Unpack the children", Applicability.UNSAFE, (Rewrite(unpacked.at, own[1]),)),
         )
     if unpacked is not None or (takes_children_first(own) and not is_misnamed(cls, method, evaluator)):
-        return _problem(
+        return flattening_problem(
             cls,
             method,
             f"`tree_unflatten` of `{cls.name}` takes `{own[0]}` before `{own[1]}`, and jax passes the aux data first;"
@@ -282,7 +291,7 @@ def _made_above(cls: PytreeClass, unflatten: tuple[PytreeClass, Function], evalu
         f" turns a `{name}` into one, which has another `{found.lost}` or none; make a `cls` there"
     )
     at = cls.symbol.declaration.name_at
-    yield _problem(cls, at, what, f"write `cls(...)` in `tree_unflatten` of `{base}`", fix)
+    yield flattening_problem(cls, at, what, f"write `cls(...)` in `tree_unflatten` of `{base}`", fix)
 
 
 @proposing
@@ -307,7 +316,7 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
     expected = taken[: len(children)]
     exchanged = first_exchanged(children, expected, stored)
     if exchanged is not None:
-        yield _problem(
+        yield flattening_problem(
             cls,
             flatten,
             f"`tree_flatten` of `{cls.name}` gives `{exchanged[0]}` where the constructor takes `{exchanged[1]}`:"
@@ -333,7 +342,7 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
             outcome = f"and not `{stored[lost.name]}`, which each transformation resets to its default"
         else:
             return
-        yield _problem(
+        yield flattening_problem(
             cls,
             flatten,
             f"`tree_flatten` of `{cls.name}` gives {', '.join(f'`{name}`' for name in (*children, *aux))} {outcome};"
@@ -348,7 +357,9 @@ def _behind(cls: PytreeClass, call: Expr, sent: str, into: str) -> Problem:
         f"`tree_unflatten` of `{cls.name}` passes children and aux data in another order than the constructor takes"
         f" them, which gets `{sent}` for `{into}`: each transformation exchanges them; pass them by their names"
     )
-    return _problem(cls, call, what, "pass children and aux data in the order of the constructor, or by their names")
+    return flattening_problem(
+        cls, call, what, "pass children and aux data in the order of the constructor, or by their names"
+    )
 
 
 def _compared(
@@ -365,7 +376,7 @@ def _compared(
     made = made_without_arguments(cls, second.body, makers)
     if made is not None:
         yield _new_without_arguments(cls, "tree_unflatten", *made)
-    result = compared(cls, first, second, makers, evaluator)
+    result, name = compared(cls, first, second, makers, evaluator), flatten[1].name
     at = flatten[1].at if flatten[0] is cls else cls.symbol.declaration.name_at
     if result is None:
         from jaxlint.rules.analyses.changes.lost_counts import lost_count
@@ -376,22 +387,25 @@ def _compared(
         return
     found = result[2]
     if found.wrong is not None:
-        yield _problem(
+        yield flattening_problem(
             cls,
             result[0].listed_at or at,
-            f"`tree_flatten` of `{cls.name}` gives `{found.sent[found.wrong]}` where `tree_unflatten` takes"
+            f"`{name}` of `{cls.name}` gives `{found.sent[found.wrong]}` where `tree_unflatten` takes"
             f" `{found.into[found.wrong]}`: each transformation exchanges them; give the children in the order in which"
             " they are taken",
             f"write the children in the order {', '.join(f'`{found.into[i]}`' for i in sorted(found.into))}",
-            children_in_order(flatten[1], cls.module, found) if flatten[0] is cls else None,
+            children_in_order(flatten[1], cls.module, found) if flatten[0] is cls and not first.with_keys else None,
         )
         return
-    by = f"`tree_flatten` of `{flatten[0].name}`, which `{cls.name}` inherits," if flatten[0] is not cls else ""
-    yield _left_out(cls, at, by or f"`tree_flatten` of `{cls.name}`", found, evaluator)
+    if found.is_sent:
+        yield not_taken(cls, result[1], "`tree_unflatten`", found)
+        return
+    by = f"`{name}` of `{flatten[0].name}`, which `{cls.name}` inherits," if flatten[0] is not cls else ""
+    yield _left_out(cls, at, by or f"`{name}` of `{cls.name}`", found, evaluator)
 
 
 def _uncounted(cls: PytreeClass, at: Span, evaluator: Evaluator, name: str, method: str) -> Problem:
-    return _problem(
+    return flattening_problem(
         cls,
         at,
         f"`tree_flatten` of `{cls.name}` leaves `{name}` out, which `{method}` counts up: each transformation"
@@ -406,12 +420,12 @@ def _left_out(cls: PytreeClass, at: Span, by: str, found: Mismatch, evaluator: E
     outcome = "each transformation resets it to its default" if found.is_reset else lost
     what = f"{by} leaves `{found.left}` out: {outcome}; add it to the children or to the aux data"
     fix = completed(cls, evaluator)
-    problem = _problem(cls, at, what, f"give `{found.left}`, too, and set it in `tree_unflatten`", fix)
+    problem = flattening_problem(cls, at, what, f"give `{found.left}`, too, and set it in `tree_unflatten`", fix)
     return replace(problem, confidence=Confidence.MEDIUM) if found.by_name else problem
 
 
 def _new_without_arguments(cls: PytreeClass, by: str, call: Call, method: Function, required: str) -> Problem:
-    return _problem(
+    return flattening_problem(
         cls,
         call,
         f"`{by}` calls `__new__` of `{cls.name}`, which requires `{required}`: the first transformation fails"
@@ -443,6 +457,9 @@ def _by_functions(one: Registered, evaluator: Evaluator) -> Iterator[tuple[bool,
     if result is None:
         return
     given, back, found = result
+    if found.is_sent:
+        yield True, not_taken(cls, back, takes, found)
+        return
     if found.wrong is None:
         yield False, _left_out(cls, first.at, f"{gives}, which flattens `{cls.name}`,", found, evaluator)
         return
@@ -454,47 +471,23 @@ def _by_functions(one: Registered, evaluator: Evaluator) -> Iterator[tuple[bool,
     at = (back.taken or back.last).at if blames_second else first.at
     yield (
         blames_second,
-        _problem(
+        flattening_problem(
             cls,
             place_of(at),
             f"{gives} gives `{sent}` of `{cls.name}` where {takes} takes `{into}`: each transformation exchanges them;"
             f" {way_out}",
             f"write the children in the order {names}",
-            _taken_in_order(back, found) if blames_second else None,
+            taken_in_order(back, found) if blames_second else None,
         ),
     )
 
 
 def _children_first(one: Registered, takes: str) -> Problem:
     children, aux = one.making.parameters
-    return _problem(
+    return flattening_problem(
         one.cls,
         one.making.at,
         f"{takes}, which makes a `{one.cls.name}` of its leaves, takes `{children}` before `{aux}`, and jax passes the"
         " aux data first; exchange them",
         f"take `({aux}, {children})`",
-    )
-
-
-@proposing
-def _taken_in_order(back: Rebuilt, found: Mismatch) -> Proposal | None:
-    """The fix: the children are unpacked in the order in which they are given."""
-    if back.taken is None or len(found.into) != len(back.taken.items):
-        return None
-    items = back.taken.items
-    wanted = {name: position for position, name in found.into.items()}
-    moved = [(position, wanted[name]) for position, name in found.sent.items() if wanted[name] != position]
-    changes = tuple(Rewrite(items[position].at, "{0}", (items[taken].at,)) for position, taken in moved)
-    return Proposal("Take the children in their order", Applicability.UNSAFE, changes)
-
-
-def _problem(
-    cls: PytreeClass, at: Expr | Function | Span, message: str, advice: str, fix: Proposal | None = None
-) -> Problem:
-    return Problem(
-        at=at if isinstance(at, Span) else at.at,
-        message=message,
-        reason="jax calls `tree_flatten()`, which returns children and aux data, and `tree_unflatten(aux, children)`",
-        help=advice,
-        fix=fix,
     )

@@ -13,6 +13,7 @@ from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import calls_giving
 from jaxlint.rules.analyses.rebuilding.exchanged import Mismatch
+from jaxlint.rules.analyses.rebuilding.flattening import Rebuilt
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -253,3 +254,15 @@ def _assigned(expr: Expr, method: Function, new: str, aux: str) -> tuple[list[st
         return [f"{new}.{alone} = {aux}"], [alone]
     names = _names(expr, method)
     return None if not names else ([f"{_unpacked(names, new)} = {aux}"], names)
+
+
+@proposing
+def taken_in_order(back: Rebuilt, found: Mismatch) -> Proposal | None:
+    """The fix: the children are unpacked in the order in which they are given."""
+    if back.taken is None or len(found.into) != len(back.taken.items):
+        return None
+    items = back.taken.items
+    wanted = {name: position for position, name in found.into.items()}
+    moved = [(position, wanted[name]) for position, name in found.sent.items() if wanted[name] != position]
+    changes = tuple(Rewrite(items[position].at, "{0}", (items[taken].at,)) for position, taken in moved)
+    return Proposal("Take the children in their order", Applicability.UNSAFE, changes)

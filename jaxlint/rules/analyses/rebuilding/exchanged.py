@@ -39,6 +39,8 @@ class Mismatch(msgspec.Struct, frozen=True):
     left: str | None = None
     #: Whether that has its default again, which the constructor gives it.
     is_reset: bool = False
+    #: Whether it is in the aux data all the same, from which nobody takes it.
+    is_sent: bool = False
     #: Whether functions outside of the class read it of what seems to be an instance, by its name.
     by_name: bool = False
 
@@ -129,7 +131,7 @@ def _mismatch(cls: PytreeClass, given: Flattened, back: Rebuilt, evaluator: Eval
         return None
     if not back.bypasses:
         reset = _reset(cls, back, evaluator)
-        return None if reset is None or reset in given.aux else Mismatch(sent, into, left=reset, is_reset=True)
+        return None if reset is None else Mismatch(sent, into, left=reset, is_reset=True, is_sent=reset in given.aux)
     known = {*into.values(), *back.others, *given.aux, *given.children}
     made = _only_made(cls)
     left = next((name for name in (*_needed(cls, evaluator), *_read(cls, made)) if name not in known), None)
