@@ -11,6 +11,7 @@ from jaxlint.finding import Confidence
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.infer.known.values import is_classmethod
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.pytrees.callee import PARTIAL
@@ -155,14 +156,18 @@ class StaticMismatch(BodyRule):
     def wants(candidate: Candidate) -> bool:
         """Code that maps over results of functions called in a loop, or calls a function that maps over its items.
 
-        Or it maps along the axes that a constant has.
+        Or it maps along the axes that a constant has, or over what class methods make.
         """
         called, module = candidate.unit.calls, candidate.module
         if not _MAPPING.isdisjoint(called) and _AXES_OF_CONSTANT.search(
             module.source.rows(candidate.unit.first, candidate.unit.last)
         ):
             return True
-        return _calls_mapping(called, module, candidate.given.model.resolver) or _calls_in_turn(candidate.unit, module)
+        if _calls_mapping(called, module, candidate.given.model.resolver) or _calls_in_turn(candidate.unit, module):
+            return True
+        return not _LAST_NAMES.isdisjoint(called) and any(
+            function.name in called and is_classmethod(function) for function in module.outline.functions.values()
+        )
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body makes, and at what it brings together."""

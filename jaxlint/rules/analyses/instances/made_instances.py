@@ -11,6 +11,7 @@ from jaxlint.infer.bodies.contents import contents_of
 from jaxlint.infer.bodies.slots import is_bound
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Replace
+from jaxlint.infer.known.values import is_classmethod
 from jaxlint.libraries.trees import FILTER, TREE_MAPS
 from jaxlint.libraries.updates import GIVE_SAME
 from jaxlint.project.modules import Module
@@ -289,7 +290,10 @@ class MadeInstances:
             makers = () if isinstance(loop, Clause) and loop.conditions else self._each(item.func.id, loop)
             return _differing([self.of(msgspec.structs.replace(item, func=maker), depth + 1) for maker in makers])
         symbol = self.symbol(item.func) if isinstance(item, Call) else None
-        made = self._returned_by(symbol) if isinstance(symbol, FunctionSymbol) else self.of(item, depth)
+        if isinstance(item, Call) and isinstance(symbol, FunctionSymbol):
+            made = self._returned_by(symbol, item)
+        else:
+            made = self.of(item, depth)
         if made is None:
             return None
         varying = self._varying(loop.target, loop.iterable)
@@ -356,10 +360,11 @@ class MadeInstances:
 
     def _made_by(self, symbol: FunctionSymbol, call: Call) -> Made | None:
         """What a function makes of one instance, with what the call gives to static fields."""
-        made = self._returned_by(symbol) if not call.has_star else None
+        function, bound = symbol.declaration, 1 if is_classmethod(symbol.declaration) else 0
+        made = self._returned_by(symbol, call) if not call.has_star else None
         if made is None:
             return None
-        given = {name: self._here(value) for name, value in call.given_to(symbol.declaration.positional).items()}
+        given = {name: self._here(value) for name, value in call.given_to(function.positional[bound:]).items()}
         names = {p.name for p in symbol.declaration.parameters}
         statics = {
             name: given.get(value.id) if isinstance(value, Name) and value.id in names else value
@@ -382,14 +387,19 @@ class MadeInstances:
         made = inside.of(returned[0], depth) if inside.may_be_list(returned[0]) else None
         return None if made is None or not made.varying else msgspec.structs.replace(made, statics={})
 
-    def _returned_by(self, symbol: FunctionSymbol) -> Made | None:
-        """The instance that a function returns, made by a call of its class."""
-        values = symbol.declaration.return_values
-        value = values[0] if len(values) == 1 else None
-        if not isinstance(value, Call) or symbol.declaration.owner is not None or symbol.declaration.decorators:
+    def _returned_by(self, symbol: FunctionSymbol, call: Call) -> Made | None:
+        """The instance that a function returns, made by a call of its class; or a class method, by `cls(...)`."""
+        function = symbol.declaration
+        value = function.return_values[0] if len(function.return_values) == 1 else None
+        if not isinstance(value, Call):
             return None
-        scope = symbol.declaration.inner_scope
-        return self.made(value, self.elsewhere(value.func, symbol), symbol.module, scope)
+        if is_classmethod(function) and len(function.decorators) == 1 and isinstance(call.func, Attribute):
+            by_cls = isinstance(value.func, Name) and value.func.id == function.self_name
+            owner = self.symbol(call.func.value) if by_cls else None
+            return None if owner is None else self.made(value, owner, symbol.module, function.inner_scope)
+        if function.owner is not None or function.decorators:
+            return None
+        return self.made(value, self.elsewhere(value.func, symbol), symbol.module, function.inner_scope)
 
     @cached_property
     def appended(self) -> dict[int, tuple[For, Expr]]:
