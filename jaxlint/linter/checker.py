@@ -103,8 +103,10 @@ class Checker:
         self.model.adopt(project_index)
 
     def keep_trees(self) -> None:
-        """Keep what is parsed of the modules that are indexed until they are checked, which is soon."""
-        self._trees = Trees()
+        """Keep what is parsed of the modules that are indexed until they are checked, if that is soon."""
+        store = self.project.store
+        if store is None or not store.is_bounded:
+            self._trees = Trees()
 
     def build_index(
         self,
@@ -113,7 +115,7 @@ class Checker:
         neighbours: Sequence[Module] = (),
     ) -> None:
         """Read the outlines of `modules`, and index who inherits from whom (in `neighbours` too)."""
-        said: list[ProjectIndex | Module] = []
+        said: list[bytes | Module] = []
         together: list[Module] = []
         looked_at: set[str] = set()
         for module in modules:
@@ -139,8 +141,8 @@ class Checker:
             self.start_again()
             self._index_from(seen, graph)
 
-    def _index_early(self, modules: Sequence[Module], names: set[str]) -> Iterator[ProjectIndex | Module]:
-        """What modules tell while they are in memory, before the others are read; those that cannot tell it yet.
+    def _index_early(self, modules: Sequence[Module], names: set[str]) -> Iterator[bytes | Module]:
+        """What modules tell while they are in memory, encoded, before all are read; those that cannot tell it yet.
 
         The `names` of the classes that were looked at are added: others may register these.
         """
@@ -152,8 +154,8 @@ class Checker:
                 yield module
                 continue
             try:
-                yield self.part_of(module)
-            except NotIndexedYet:
+                yield msgspec.msgpack.encode(self.part_of(module))
+            except (NotIndexedYet, UnicodeError):  # or a path that cannot be encoded
                 self.start_again(unknown)
                 yield module
 
@@ -164,23 +166,24 @@ class Checker:
             self.indexer(part).build_index(module)
         return part
 
-    def _index_from(self, said: Sequence[ProjectIndex | Module], graph: ImportGraph) -> None:
+    def _index_from(self, said: Sequence[bytes | Module], graph: ImportGraph) -> None:
         """Index what the modules tell that are worth a look; some have `said` it already."""
         project_index = ProjectIndex(graph)
         self.model.adopt(project_index)
         for one in said:
-            if isinstance(one, ProjectIndex):
-                self._add_part(one, project_index)
+            if isinstance(one, bytes):
+                self._add_part(msgspec.msgpack.decode(one, type=ProjectIndex), one, project_index)
             elif one.path in graph.relevant:
-                self._add_part(self.part_of(one), project_index)
+                part = self.part_of(one)
+                self._add_part(part, msgspec.msgpack.encode(part) if self.parts is not None else b"", project_index)
                 self.evict()
         project_index.close()
 
-    def _add_part(self, part: ProjectIndex, project_index: ProjectIndex) -> None:
+    def _add_part(self, part: ProjectIndex, encoded: bytes, project_index: ProjectIndex) -> None:
         """Add to an index what one module tells."""
         project_index.add(part)
         if self.parts is not None:
-            self.parts |= dict.fromkeys(part.indexed, msgspec.msgpack.encode(part))
+            self.parts |= dict.fromkeys(part.indexed, encoded)
 
     def indexer(self, project_index: ProjectIndex) -> Indexer:
         """What adds to an index what modules tell; who imports whom must be known."""
@@ -194,17 +197,20 @@ class Checker:
     def evict(self) -> None:
         """Let go of all that was built and of the outlines, if there is too much of it.
 
-        It is made again when it is asked for, so that a large project needs no more memory than a small one.
+        It is made again when it is asked for, so that a large project needs no more memory than a small one. What was
+        found out about the statements of the last module, and what knows itself, goes in any case.
         """
         store = self.project.store
-        if store is None or not store.is_full:
+        if store is None or not store.lets_go:
+            return
+        forget_statements()
+        if not store.is_full:
+            gc.collect(0)
             return
         self.project.forget_outlines()
         if self._trees is not None:
             self._trees.clear()
-        store.evict()
         self.start_again(self.project_index)
-        forget_statements()
         gc.collect()
 
     def start_again(self, project_index: ProjectIndex | None = None) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from jaxlint.cache.digests import digest
 from jaxlint.project.folders import Folders
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from jaxlint.symbols.names_used import NamesUsed
     from jaxlint.symbols.outline import Outline
     from jaxlint.symbols.trees import Trees
+
+Answer = TypeVar("Answer")
 
 #: Packages that are known by name and never opened: what they do is declared in jaxlint itself.
 OPAQUE_PACKAGES = frozenset({"jax", "jaxlib", "numpy", "scipy", "torch", "tensorflow", "pandas"})
@@ -49,8 +51,8 @@ class Module:
         self._given: dict[str, tuple[frozenset[str] | None, ...]] = {}
         #: What ties it to other modules, if that is known already.
         self.known_links: Links | None = None
-        #: Whether the store has the outline.
-        self._is_stored = False
+        #: How many bytes of the outline the store has.
+        self._stored = 0
         #: Whether anything of its content was asked for.
         self.was_read = False
         #: The digest of the content, once it was read.
@@ -121,20 +123,32 @@ class Module:
         """By which names it may know of functions of other modules, who ask for that again and again."""
         from jaxlint.symbols.names_used import names_used
 
-        return names_used(self.outline, lambda: self.source.text)
+        return self._answer(lambda outline: names_used(outline, lambda: self.source.text))
 
     def given_to(self, functions: str) -> tuple[frozenset[str] | None, ...]:
         """By statement that calls one of some functions: the names that calls are given in it, as in `names_used`."""
         if functions not in self._given:
             from jaxlint.symbols.names_used import given_to
 
-            self._given[functions] = given_to(functions.split(), self.outline)
+            self._given[functions] = self._answer(lambda outline: given_to(functions.split(), outline))
         return self._given[functions]
+
+    def _answer(self, answer: Callable[[Outline], Answer]) -> Answer:
+        """What the outline says to a question; in a large project, nothing comes to stay in memory for that."""
+        has_source, has_outline = self._source is not None, "outline" in vars(self)
+        found = answer(self.outline)
+        if self.store is not None and self.store.lets_go:
+            if not has_source:
+                self.forget_source()
+            if not has_outline:
+                self.forget_outline()
+        return found
 
     def forget_outline(self) -> None:
         """Drop the outline if the store can give it again; what it imports, and the names it uses, are still known."""
-        if self._is_stored and not self._is_given:
-            vars(self).pop("outline", None)
+        if self._stored and not self._is_given and vars(self).pop("outline", None) is not None:
+            assert self.store is not None
+            self.store.let_go(self._stored)
 
     def _known_facts(self) -> Facts | None:
         """The facts of the file, if the store has them and it can be read."""
@@ -188,7 +202,7 @@ class Module:
         facts = self._facts()
         outline = self.store.outline(facts) if facts is not None and self.store is not None else None
         if facts is not None and outline is not None:
-            self.problem, self._is_stored = facts.unreadable, True
+            self.problem, self._stored = facts.unreadable, facts.size
         return outline
 
     def _parsed(self) -> Outline:
@@ -200,7 +214,7 @@ class Module:
         outline, self.problem = parse(source, read, self.trees)
         if self.store is not None:
             assert self.content is not None
-            self._is_stored = self.store.add(self.content, self.problem, outline)
+            self._stored = self.store.add(self.content, self.problem, outline)
         return outline
 
     def _outline_after_edit(self, text: str) -> Outline:

@@ -11,7 +11,9 @@ read what it likes of a module that it has.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import compress
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
@@ -75,14 +77,17 @@ ANSWERS: Mapping[str, Callable[[Answering, str], str]] = {
 Asking: TypeAlias = tuple[str, str]
 
 
-class Asked(msgspec.Struct, array_like=True):
-    """What was asked about a module, and of which modules (by their paths)."""
+_BITS = bytes.maketrans(b"01", b"\0\1")
+
+
+class Asked(msgspec.Struct):
+    """What was asked about a module, and of which modules: the bits of their numbers, a hundredth of a set of paths."""
 
     words: set[str] = msgspec.field(default_factory=set)
-    of: set[str] = msgspec.field(default_factory=set)
+    of: int = 0
 
 
-class Noted(msgspec.Struct, array_like=True):
+class Noted(msgspec.Struct):
     """What leads to what."""
 
     #: The paths of the modules that were reached from a module, by its path.
@@ -90,6 +95,19 @@ class Noted(msgspec.Struct, array_like=True):
     asked: dict[Asking, Asked] = msgspec.field(default_factory=dict)
     #: The answers that are not empty, by the path of who gave them, the kind of question and the word.
     answers: dict[str, dict[Asking, str]] = msgspec.field(default_factory=dict)
+    #: The numbers of the modules that were asked, by their paths.
+    numbers: dict[str, int] = msgspec.field(default_factory=dict)
+
+    def bits(self, paths: Iterable[str]) -> int:
+        """Some modules as one number."""
+        numbers, found = self.numbers, 0
+        for path in paths:
+            found |= 1 << numbers.setdefault(path, len(numbers))
+        return found
+
+    def paths(self, bits: int) -> list[str]:
+        """The modules that are in a number."""
+        return list(compress(self.numbers, bin(bits)[:1:-1].encode().translate(_BITS)))
 
 
 class Stored(msgspec.Struct, frozen=True, array_like=True):
@@ -113,7 +131,7 @@ class Stored(msgspec.Struct, frozen=True, array_like=True):
 
         by = [(number(start), several(paths)) for start, paths in sorted(noted.by.items())]
         asked = [
-            (question, number(start), several(one.words), several(one.of))
+            (question, number(start), several(one.words), several(noted.paths(one.of)))
             for (question, start), one in sorted(noted.asked.items(), key=lambda one: one[0])
         ]
         answers = [
@@ -128,7 +146,8 @@ class Stored(msgspec.Struct, frozen=True, array_like=True):
         texts, noted = self.texts, Noted()
         noted.by = {texts[start]: {texts[path] for path in paths} for start, paths in self.by}
         for question, start, words, of in self.asked:
-            noted.asked[question, texts[start]] = Asked({texts[word] for word in words}, {texts[path] for path in of})
+            bits = noted.bits(texts[path] for path in of)
+            noted.asked[question, texts[start]] = Asked({texts[word] for word in words}, bits)
         for path, question, word, said in self.answers:
             noted.answers.setdefault(texts[path], {})[question, texts[word]] = said
         return noted
@@ -153,13 +172,15 @@ class Reached:
     def ask(self, question: str, word: str, modules: Collection[Answering], start: str) -> dict[str, str]:
         """The answers of modules that are not empty, by their paths; `start` is whom it is asked about."""
         asked = self.noted.asked.setdefault((question, start), Asked())
+        word = sys.intern(word)
+        asking = (question, word)
         asked.words.add(word)
-        asked.of.update([module.path for module in modules])
+        asked.of |= self.noted.bits([module.path for module in modules])
         answer, found = ANSWERS[question], dict[str, str]()
         for module in modules:
             said = answer(module, word)
             if said:
-                found[module.path] = self.noted.answers.setdefault(module.path, {})[question, word] = said
+                found[module.path] = self.noted.answers.setdefault(module.path, {})[asking] = sys.intern(said)
         return found
 
     def add(self, other: Noted) -> None:
@@ -169,7 +190,7 @@ class Reached:
         for asking, asked in other.asked.items():
             known = self.noted.asked.setdefault(asking, Asked())
             known.words |= asked.words
-            known.of |= asked.of
+            known.of |= self.noted.bits(other.paths(asked.of))
         for path, answers in other.answers.items():
             self.noted.answers.setdefault(path, {}).update(answers)
 
@@ -180,9 +201,11 @@ class Reached:
         """
         fired = set(changed)
         before = {path: self.noted.answers.pop(path, {}) for path in changed}
+        numbers = self.noted.numbers
+        known = [path for path in changed if path in numbers]
         for (question, start), asked in self.noted.asked.items():
             answer = ANSWERS[question]
-            for path in asked.of.intersection(changed) if start not in changed else ():
+            for path in [path for path in known if asked.of >> numbers[path] & 1] if start not in changed else ():
                 for word in asked.words:
                     said = answer(changed[path], word)
                     if said != before[path].get((question, word), ""):

@@ -41,6 +41,11 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
         """The problem as it is raised, if there is one."""
         return None if self.problem is None else Unreadable(*self.problem)
 
+    @property
+    def size(self) -> int:
+        """How many bytes the outline has, encoded."""
+        return len(memoryview(self.raw))
+
 
 #: How many bytes of outlines, as they are stored, may be in memory at a time: those of some 60,000 lines.
 _OUTLINES_IN_MEMORY = 4_000_000
@@ -62,7 +67,7 @@ class FactsStore:
     """Facts by the digest of the content: those in packs, and those that are added, which `writer` keeps.
 
     In a project that `is_large` (asked once, and only if it matters), outlines that can be had again are let go when
-    there are more of them in memory than those of some 60,000 lines.
+    there are more of them in memory than those of some 60,000 lines, and at once if they were read for one question.
 
     Packs that `later` opens are opened when facts are first asked for: most runs need none.
     `reproducible` says whether the same facts are to be the same bytes, for build systems that compare them.
@@ -82,8 +87,8 @@ class FactsStore:
         self._encode = (_REPRODUCIBLE if reproducible else _ENCODER).encode
         self.writer = writer
         self.is_large = is_large
-        #: How many bytes of outlines were given or taken since it was last made room.
-        self._in_memory = 0
+        #: How many bytes of outlines were given or taken, and how many of them were not yet let go.
+        self._had = self._in_memory = 0
 
     def get(self, content: bytes) -> Facts | None:
         """The facts of a file with this digest, if they are known."""
@@ -94,23 +99,34 @@ class FactsStore:
 
     def outline(self, facts: Facts) -> Outline | None:
         """The outline that is part of facts; None if they are damaged."""
-        self._in_memory += len(memoryview(facts.raw))
         with suppress(msgspec.MsgspecError, RecursionError):
-            return _outlines().decode(facts.raw)
+            outline = _outlines().decode(facts.raw)
+            self._take(facts.size)
+            return outline
         return None
 
     @property
     def is_full(self) -> bool:
         """Whether there are more outlines in memory than there should be."""
-        return self._in_memory > _OUTLINES_IN_MEMORY and self._is_large
+        return self._in_memory > _OUTLINES_IN_MEMORY and self.is_bounded
+
+    @property
+    def lets_go(self) -> bool:
+        """Whether what is no longer needed is to be let go of: so much was had that it matters."""
+        return self._had > _OUTLINES_IN_MEMORY // 4 and self.is_bounded
 
     @cached_property
-    def _is_large(self) -> bool:
+    def is_bounded(self) -> bool:
+        """Whether there is a bound of how many outlines are in memory."""
         return self.is_large()
 
-    def evict(self) -> None:
-        """Note that the outlines that can be had again were let go."""
-        self._in_memory = 0
+    def _take(self, size: int) -> None:
+        self._had += size
+        self._in_memory += size
+
+    def let_go(self, size: int) -> None:
+        """Note that an outline of so many bytes was let go, which can be had again."""
+        self._in_memory -= size
 
     def records(self, key: bytes) -> Iterator[bytes]:
         """What the packs hold under a key."""
@@ -125,19 +141,21 @@ class FactsStore:
         if written is not None:
             yield written
 
-    def add(self, content: bytes, problem: Unreadable | None, outline: Outline) -> bool:
-        """Keep the facts of a file, if that is possible; whether they can be had again."""
+    def add(self, content: bytes, problem: Unreadable | None, outline: Outline) -> int:
+        """Keep the facts of a file, if that is possible; how many bytes can be had again."""
         if self.writer is None:
-            return False
+            return 0
         said = None if problem is None else (problem.message, problem.row, problem.column)
         try:
             raw = msgspec.Raw(self._encode(outline))
             record = self._encode(Facts(said, outline.links, raw))
         except (msgspec.MsgspecError, OverflowError, RecursionError, UnicodeError, ValueError):
-            return False
+            return 0
         self.writer.add(content, record)
-        self._in_memory += len(record)
-        return not self.writer.failure
+        if self.writer.failure:
+            return 0
+        self._take(len(record))
+        return len(record)
 
     def add_packs(self, packs: Iterable[Pack]) -> None:
         """Look into these packs too."""

@@ -13,12 +13,13 @@ from jaxlint.cache.packs import PackWriter
 from jaxlint.cache.store import Cache
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence, Finding
+from jaxlint.linter import checker as checking
 from jaxlint.linter import storage
 from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import check_paths, make_project
 from jaxlint.linter.storage import Storage
 from jaxlint.project.index import ProjectIndex, StoredIndex
-from jaxlint.project.modules import Module
+from jaxlint.project.modules import Module, Project
 from jaxlint.symbols import facts
 from jaxlint.symbols.outline import Outline
 from tests.small_project import BOTH, STEP, found, write_project
@@ -268,6 +269,40 @@ def test_who_imports_whom_is_found_out_in_little_memory(tmp_path: Path, monkeypa
     monkeypatch.setattr(Module, "_parsed", noted)
     assert check_paths([str(tmp_path)]).files == len(modules) == 41
     assert max(together) < 4
+
+
+def test_what_a_module_was_asked_leaves_nothing_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One module may ask all others, whose outlines and texts nobody needs but for the answers."""
+    monkeypatch.setattr(facts, "_OUTLINES_IN_MEMORY", 300)
+    for is_large in (False, True):
+        project = Project()
+        project.store = facts.FactsStore((), PackWriter(str(tmp_path / "pack"), "test"), is_large=lambda: is_large)  # noqa: B023
+        modules = []
+        for i in range(5):
+            (tmp_path / f"{i}.py").write_text(f"from functools import partial\n\n\nf = partial(g{i}, 1)\n")
+            modules.append(project.add_file(str(tmp_path / f"{i}.py")))
+        answers = project.ask("mentions", "g1", [module.path for module in modules], modules[0])
+        assert answers == {modules[1].path: "g"}
+        kept = [module for module in modules if module._source is not None or "outline" in vars(module)]
+        assert kept == ([] if is_large else modules)
+        assert (project.store._in_memory == 0) is is_large
+        read = modules[2]
+        assert read.outline.units
+        assert project.ask("hands on", "", [read.path], modules[0]) == {}
+        assert "outline" in vars(read)  # it was not read for the answer
+
+
+def test_what_was_found_out_about_statements_goes_with_their_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trees of a large project are not held by who has looked at them last."""
+    write_family(tmp_path)
+    monkeypatch.setattr(storage, "_ALL_IN_MEMORY", -1)
+    monkeypatch.setattr(facts, "_OUTLINES_IN_MEMORY", 2_000)  # not full, but large
+    forgotten: list[str] = []
+    monkeypatch.setattr(checking, "forget_statements", lambda: forgotten.append(""))
+    assert check_paths([str(tmp_path)]).findings
+    assert len(forgotten) >= 5
 
 
 def test_a_full_disk_costs_memory_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
