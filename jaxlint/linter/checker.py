@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 #: The rules whose findings stand in code, and not in a comment.
 _ABOUT_CODE = (ClassRule, EventRule, BodyRule)
 
+#: In a large project, so many objects are made before those among them are looked for that only know each other.
+_YOUNG = 60000
+
 _Checks: TypeAlias = list[tuple[Rule, Callable[[Any, Evaluator], Iterator[Problem]]]]
 
 
@@ -171,19 +174,14 @@ class Checker:
         project_index = ProjectIndex(graph)
         self.model.adopt(project_index)
         for one in said:
-            if isinstance(one, bytes):
-                self._add_part(msgspec.msgpack.decode(one, type=ProjectIndex), one, project_index)
-            elif one.path in graph.relevant:
-                part = self.part_of(one)
-                self._add_part(part, msgspec.msgpack.encode(part) if self.parts is not None else b"", project_index)
-                self.evict()
+            if isinstance(one, Module) and one.path not in graph.relevant:
+                continue
+            part = msgspec.msgpack.decode(one, type=ProjectIndex) if isinstance(one, bytes) else self.part_of(one)
+            project_index.add(part)
+            if self.parts is not None:
+                self.parts |= dict.fromkeys(part.indexed, msgspec.msgpack.encode(part))
+            self.evict()
         project_index.close()
-
-    def _add_part(self, part: ProjectIndex, encoded: bytes, project_index: ProjectIndex) -> None:
-        """Add to an index what one module tells."""
-        project_index.add(part)
-        if self.parts is not None:
-            self.parts |= dict.fromkeys(part.indexed, encoded)
 
     def indexer(self, project_index: ProjectIndex) -> Indexer:
         """What adds to an index what modules tell; who imports whom must be known."""
@@ -204,14 +202,12 @@ class Checker:
         if store is None or not store.lets_go:
             return
         forget_statements()
-        if not store.is_full:
+        if store.is_full:
+            self.project.forget_outlines()
+            self.start_again(self.project_index)
+            gc.collect()
+        elif gc.get_count()[0] > _YOUNG:
             gc.collect(0)
-            return
-        self.project.forget_outlines()
-        if self._trees is not None:
-            self._trees.clear()
-        self.start_again(self.project_index)
-        gc.collect()
 
     def start_again(self, project_index: ProjectIndex | None = None) -> None:
         """Let go of all that was built, but for what is known of the project."""

@@ -47,8 +47,8 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
         return len(memoryview(self.raw))
 
 
-#: How many bytes of outlines, as they are stored, may be in memory at a time: those of some 60,000 lines.
-_OUTLINES_IN_MEMORY = 4_000_000
+#: How many bytes of outlines, as they are stored, may be in memory at a time: those of some 75,000 lines.
+_OUTLINES_IN_MEMORY = 5_000_000
 _FACTS = msgspec.msgpack.Decoder(Facts)
 _ENCODER = msgspec.msgpack.Encoder()
 # the same bytes whatever the hash seed
@@ -67,7 +67,7 @@ class FactsStore:
     """Facts by the digest of the content: those in packs, and those that are added, which `writer` keeps.
 
     In a project that `is_large` (asked once, and only if it matters), outlines that can be had again are let go when
-    there are more of them in memory than those of some 60,000 lines, and at once if they were read for one question.
+    there are more of them in memory than those of some 75,000 lines, and at once if they were read for one question.
 
     Packs that `later` opens are opened when facts are first asked for: most runs need none.
     `reproducible` says whether the same facts are to be the same bytes, for build systems that compare them.

@@ -31,11 +31,6 @@ class Trees:
         """Let go of the statements of a module, which need not be there."""
         self._found.pop(path, None)
 
-    def clear(self) -> None:
-        """Let go of all statements, and keep no others."""
-        self._found.clear()
-        self._room = 0
-
     def statements(self, path: str, unit: Unit, left_out: Collection[int]) -> list[ast.stmt] | None:
         """The statements of a unit without the functions that end in the rows `left_out`; None if they are unknown."""
         body = self._found.get(path)
