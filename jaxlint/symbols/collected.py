@@ -46,7 +46,7 @@ def split_rows(text: str) -> list[str]:
 class FunctionContent:
     """What is collected while the body of one function is walked."""
 
-    def __init__(self, scope: Scope, self_name: str | None) -> None:
+    def __init__(self, scope: Scope, self_name: str | None, around: FunctionContent | None = None) -> None:
         self.scope = scope
         self.self_name = self_name
         self.returns: list[ast.expr] = []
@@ -65,9 +65,12 @@ class FunctionContent:
         #: The attributes that variables were given, and the updates.
         self.held: dict[str, set[str]] = {}
         self.updates: dict[str, list[ast.Call]] = {}
+        #: What is called to make what a variable holds, here and in the functions around; None if that is not certain.
+        self.made: dict[str, ast.expr | None] = {} if around is None else dict(around.made)
 
-    def assign(self, name: str, value: ast.expr | None) -> None:
+    def assign(self, name: str, value: ast.expr | None, *, is_certain: bool = False) -> None:
         """Note what a variable is given."""
+        self.made[name] = value.func if type(value) is ast.Call and is_certain else None
         if type(value) is ast.Attribute:
             self.held.setdefault(name, set()).add(value.attr)
         elif type(value) is ast.Call and copied_by(value) is not None:

@@ -254,6 +254,8 @@ class Applying(msgspec.Struct, frozen=True, array_like=True, gc=False):
     shadowed: tuple[str, ...] = ()
     #: How many arguments what it makes is given at once, by position; None if that is not seen.
     arguments: int | None = None
+    #: What has made the objects in variables of functions whose methods it is given: `Env` of `jit(env.step)`.
+    makers: tuple[tuple[str, Expr], ...] = ()
 
 
 class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -314,7 +314,8 @@ class OutlineBuilder(Scanner):
         elif not is_method and self.function is not None and self.function.self_name not in inner.bindings:
             self_name = self.function.self_name
         outer, outer_owner, outer_guards = self.function, self.owner, self.guards
-        self.function = FunctionContent(inner, self_name)
+        self.function = FunctionContent(inner, self_name, outer)
+        self.function.made.update(dict.fromkeys(inner.bindings))
         if is_method:
             self.owner = scope.qualname
         self.guards = []

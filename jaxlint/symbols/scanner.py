@@ -37,7 +37,7 @@ from jaxlint.symbols.outline import (
     Unit,
 )
 from jaxlint.syntax.ast_expressions import from_ast, span_of
-from jaxlint.syntax.expressions import Call, Span
+from jaxlint.syntax.expressions import Call, Expr, Span
 
 #: What is imported from these is a module, a function or a class.
 _LIBRARIES = frozenset({"jax", "numpy"})
@@ -124,7 +124,7 @@ class Scanner:
                     self.all_names = []
                     self._extend_all(value)
                 if self.function is not None:
-                    self.function.assign(name, value)
+                    self.function.assign(name, value, is_certain=not self.guards)
                 keep = scope.keeps_values
                 self._bind(
                     scope,
@@ -375,7 +375,20 @@ class Scanner:
         self_name = function.self_name if function is not None else None
         owner = self.owner if self_name is not None else None
         given = self._given.get(id(call))
-        self.applying.append(Applying(from_ast(call), self.scope, owner, self_name, self.shadowed, given))  # type: ignore[arg-type]
+        makers = () if function is None else self._makers(call, function)
+        applied = Applying(from_ast(call), self.scope, owner, self_name, self.shadowed, given, makers)  # type: ignore[arg-type]
+        self.applying.append(applied)
+
+    @staticmethod
+    def _makers(call: ast.Call, function: FunctionContent) -> tuple[tuple[str, Expr], ...]:
+        """What has made the objects in variables of the function whose methods a call is given."""
+        found: dict[str, Expr] = {}
+        for given in call.args:
+            if type(given) is ast.Attribute and type(given.value) is ast.Name:
+                maker = function.made.get(given.value.id)
+                if maker is not None:
+                    found[given.value.id] = from_ast(maker)
+        return tuple(found.items())
 
     def _extend_all(self, value: ast.expr) -> None:
         """Add to `__all__`; what cannot be read makes it unknown."""

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.infer.transforms.applied import Applied
+from jaxlint.infer.transforms.receivers import Receivers
 from jaxlint.libraries.transforms import TRANSFORMS, Kind, Transform
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
@@ -47,6 +48,7 @@ class Applications:
     def __init__(self, model: PytreeModel, transformed: ReadsOptions) -> None:
         self.model = model
         self.transformed = transformed
+        self._receivers = Receivers(model)
         self._in_module: dict[str, tuple[Application, ...]] = {}
 
     def in_module(self, module: Module) -> tuple[Application, ...]:
@@ -129,7 +131,10 @@ class Applications:
                 return FunctionSymbol(found[0].module, found[1]), bound + (found[1].self_name is not None), names
             case Name() | Attribute():
                 symbol = self.model.resolver.resolve(expr, module, applying.scope)
-                return (symbol, bound, names) if isinstance(symbol, FunctionSymbol) else None
+                if isinstance(symbol, FunctionSymbol):
+                    return symbol, bound, names
+                method = self._receivers.method(expr, applying, module) if isinstance(expr, Attribute) else None
+                return None if method is None else (method, bound + 1, names)
         return None
 
 
