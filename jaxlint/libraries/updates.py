@@ -36,7 +36,15 @@ GIVE_SAME = COPIES | frozenset(
         "jax.lax.stop_gradient",
         "jax.lax.pmean",
         "jax.lax.psum",
+        "jax.lax.pmax",
+        "jax.lax.pmin",
+        "jax.lax.ppermute",
+        "jax.lax.all_gather",
+        "jax.lax.optimization_barrier",
         "jax.lax.with_sharding_constraint",
+        "jax.device_put_replicated",
+        "equinox.filter_shard",
+        "equinox.error_if",
         "flax.jax_utils.replicate",
         "flax.jax_utils.unreplicate",
         "typing.cast",
@@ -51,6 +59,8 @@ MOVED_COPIES: Mapping[str, int] = {
 }
 #: Functions that fill a copy of their first argument, if that is an instance, with what was stored.
 RESTORING = frozenset({"flax.serialization.from_bytes", "flax.serialization.from_state_dict"})
+#: Functions that fill a copy of their second argument, if that is an instance, with what a file holds.
+LOADING = frozenset({"flax.training.checkpoints.restore_checkpoint"})
 #: Packages whose states are copied by a method `replace`.
 WITH_STATES = frozenset({"jax", "flax", "chex", "brax", "gymnax", "jumanji", "craftax", "mujoco"})
 #: What `TrainState.apply_gradients` sets besides its keywords.

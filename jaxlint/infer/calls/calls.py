@@ -70,7 +70,7 @@ from jaxlint.infer.transforms.applied import Applied
 from jaxlint.infer.transforms.calling import CallingFunctions, calls_one_of
 from jaxlint.libraries.optimizers import OF_FUNCTIONS, SCHEDULES
 from jaxlint.libraries.transforms import TRANSFORMS
-from jaxlint.libraries.updates import GIVE_SAME, RESTORING
+from jaxlint.libraries.updates import GIVE_SAME, LOADING, RESTORING
 from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
@@ -92,7 +92,7 @@ from jaxlint.syntax.statements import bound_once, looked_up
 
 _MAX_OVERRIDES = 8
 #: Functions that are known by name where their source can be read, too.
-_KNOWN_IN_SOURCE = RESTORING | SCHEDULES
+_KNOWN_IN_SOURCE = LOADING | RESTORING | SCHEDULES
 
 
 class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):

@@ -48,6 +48,7 @@ from jaxlint.libraries.trees import RAVEL, TREE_FLATTEN, TREE_MAPS, TREE_STRUCTU
 from jaxlint.libraries.updates import (
     COPIES,
     GIVE_SAME,
+    LOADING,
     OF_INSTANCES,
     REPLACE_FUNCTIONS,
     RESTORING,
@@ -124,6 +125,12 @@ class KnownFunctions:
         if call.positional:
             self.notes.update(call, call.positional[0], values[0], name, (), Values(()))
         return as_instance(values[0]) or UNKNOWN
+
+    def _loaded(self, name: str, call: Call, values: Values, env: Environment) -> Value:
+        target = call.given_to(("ckpt_dir", "target")).get("target")
+        at = {id(argument.value): value for argument, value in zip(call.args, values, strict=True)}
+        instance = None if target is None or call.has_star else as_instance(at[id(target)])
+        return UNKNOWN if instance is None else replace(instance, refilled=True, traced=None, holds_jax=False)
 
     def _on_host(self, name: str, call: Call, values: Values, env: Environment) -> Value:
         return _on_host(plain(values[0])) if values else UNKNOWN
@@ -306,6 +313,7 @@ _BY_NAME: dict[str, _Handler] = {
     **dict.fromkeys(COPIES, KnownFunctions._copied),
     "typing.cast": KnownFunctions._cast,
     **dict.fromkeys(RESTORING, KnownFunctions._restored),
+    **dict.fromkeys(LOADING, KnownFunctions._loaded),
     "jax.device_get": KnownFunctions._on_host,
     **dict.fromkeys(TREE_MAPS, KnownFunctions._mapped),
     **dict.fromkeys(UPDATE_FUNCTIONS, KnownFunctions._updated),
