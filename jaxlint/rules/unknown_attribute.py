@@ -288,7 +288,7 @@ def _is_known(cls: PytreeClass) -> bool:
     known = cls.fields_known and cls.attributes_known and cls.is_dataclass and cls.registered is True
     if any("__init_subclass__" in c.symbol.declaration.methods for c in cls.mro[1:]):
         return False
-    return known and not any(is_stub(c.module) for c in cls.mro)
+    return known and not any(is_stub(c.module) and not is_train_state(c) for c in cls.mro)
 
 
 def _may_be_of_another(attr: str, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:

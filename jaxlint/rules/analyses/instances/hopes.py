@@ -8,6 +8,7 @@ from jaxlint.infer.known.promises import made_by_defaults
 from jaxlint.infer.known.values import Instance, plain
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.updating import is_train_state
 
 #: What makes an instance without the name of its class.
 _MAKING = frozenset({"cls", "_make"})
@@ -16,6 +17,8 @@ _MAKING = frozenset({"cls", "_make"})
 def is_made_in(cls: PytreeClass, *modules: Module | None) -> bool:
     """Whether some module, or that of the class, may make an instance of it."""
     makers = {cls.symbol.declaration.name, *_MAKING}
+    if is_train_state(cls):
+        makers.add("create")
     units = (unit for module in (*modules, cls.module) if module is not None for unit in module.outline.units)
     return not all(makers.isdisjoint(unit.calls) for unit in units)
 
