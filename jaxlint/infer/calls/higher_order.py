@@ -393,14 +393,17 @@ class HigherOrder:
         return func.result if isinstance(func, AnyFunction) else UNKNOWN
 
     def optimizer(self, call: Call, values: Values) -> Value:
-        """`optax.GradientTransformation(init, update)`: what `init` returns is the state that `update` is given."""
+        """`optax.GradientTransformation(init, update)`: what `init` returns is the state that `update` is given.
+
+        As surely as an annotation says so: what the `init` of a distributed Shampoo returns only makes the state.
+        """
         given = call.given_to(("init", "update"))
         at = {id(argument.value): value for argument, value in zip(call.args, values, strict=True)}
         if len(given) == 2 and not call.has_star:
             init, update = (plain(at[id(given[name])]) for name in ("init", "update"))
             state = plain(self.result(init, [UNKNOWN]))
             if isinstance(state, Instance):
-                self.result(update, [UNKNOWN, state])
+                self.result(update, [UNKNOWN, replace(state, declared=True)])
         return UNKNOWN
 
     def _cross_operands(
