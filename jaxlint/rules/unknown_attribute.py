@@ -118,7 +118,6 @@ class UnknownAttribute(NodeRule):
     group = "updates"
     since = "0.1.0"
     confidence = Confidence.MEDIUM
-    enabled = False
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
