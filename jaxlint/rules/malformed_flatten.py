@@ -35,11 +35,12 @@ from jaxlint.rules.analyses.rebuilding.exchanged import (
     takes_children_first,
     takes_children_last,
 )
-from jaxlint.rules.analyses.rebuilding.flattening import Routine
+from jaxlint.rules.analyses.rebuilding.flattening import Routine, may_bind
 from jaxlint.rules.analyses.rebuilding.registered_pairs import Registered, registered_pairs
 from jaxlint.rules.analyses.rebuilding.reported import flattening_problem, not_taken
 from jaxlint.rules.analyses.rebuilding.returned_pair import Flaw, flaw_of_pair
 from jaxlint.rules.analyses.rebuilding.spread_children import aux_names, behind_children, keeps_names, unpacks_leaves
+from jaxlint.rules.analyses.rebuilding.unpacked import miscounted
 from jaxlint.rules.analyses.rebuilding.unset_reads import unset_read
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function, names_by_position
@@ -59,6 +60,7 @@ class MalformedFlatten(ClassRule, BodyRule):
     * `tree_unflatten` is no classmethod, or takes its arguments in the wrong order;
     * `tree_flatten` does not return two things, or its children are no tuple;
     * `tree_unflatten` makes the class above by its name, and not the one that inherits it;
+    * `tree_unflatten` unpacks more or less than `tree_flatten` gives, or reads what is not there;
     * the children are too few, or in another order than the constructor takes them, also where `tree_unflatten` passes
       the aux data behind them.
 
@@ -160,7 +162,7 @@ class MalformedFlatten(ClassRule, BodyRule):
             return
         flatten, unflatten = cls.method(names[0]), cls.method("tree_unflatten")
         for name, found in ((names[0], flatten), ("tree_unflatten", unflatten)):
-            if found is None and not _sets(cls, name):
+            if found is None and not may_bind(cls, name):
                 yield _missing(cls, name)
         own = cls.symbol.declaration.methods
         if flatten is not None and names[0] in own:
@@ -175,7 +177,8 @@ class MalformedFlatten(ClassRule, BodyRule):
             problem = _signature(cls, unflatten[1], evaluator)
             if problem is not None:
                 yield problem
-            elif flatten is not None and names[0] == "tree_flatten":
+                return
+            if flatten is not None and names[0] == "tree_flatten":
                 problems = list(_rebuilt(cls, unflatten[1], flatten[1], evaluator))
                 yield from problems or _compared(cls, flatten, unflatten, evaluator)
                 return
@@ -215,18 +218,6 @@ def _flaw_of_method(
 def _flawed(cls: PytreeClass, which: str, flaw: Flaw) -> Problem:
     named = which if f"`{cls.name}`" in which else f"{which}, which flattens `{cls.name}`,"
     return flattening_problem(cls, flaw.at, f"{named} {flaw.what}; {flaw.advice}", flaw.help, flaw.fix)
-
-
-def _sets(cls: PytreeClass, name: str) -> bool:
-    """Whether a class is given a name other than by `def`, or metaclasses and hooks may give it."""
-    declarations = [c.symbol.declaration for c in cls.mro]
-    return cls.answers(name) or any(
-        any(a.name == name for a in d.assignments)
-        or d.conditional_body
-        or "__init_subclass__" in d.methods
-        or any(b.keyword == "metaclass" for b in d.bases)
-        for d in declarations
-    )
 
 
 def _missing(cls: PytreeClass, name: str) -> Problem:
@@ -348,7 +339,7 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
             f"`tree_flatten` of `{cls.name}` gives {', '.join(f'`{name}`' for name in (*children, *aux))} {outcome};"
             " add it to the children or to the aux data",
             "give all attributes, and pass them all in `tree_unflatten`",
-            completed(cls, evaluator) if aux else children_completed(flatten, [stored.get(p.name) for p in left]),
+            completed(cls, evaluator) if aux else children_completed(cls, flatten, [stored.get(p.name) for p in left]),
         )
 
 
@@ -376,8 +367,13 @@ def _compared(
     made = made_without_arguments(cls, second.body, makers)
     if made is not None:
         yield _new_without_arguments(cls, "tree_unflatten", *made)
-    result, name = compared(cls, first, second, makers, evaluator), flatten[1].name
-    at = flatten[1].at if flatten[0] is cls else cls.symbol.declaration.name_at
+    at, name = flatten[1].at if flatten[0] is cls else cls.symbol.declaration.name_at, flatten[1].name
+    counted = miscounted(first, second)
+    if counted is not None:
+        what = counted.said(f"`{name}` of `{cls.name}`", "`tree_unflatten`")
+        yield flattening_problem(cls, at, what, "give as many as are unpacked")
+        return
+    result = compared(cls, first, second, makers, evaluator)
     if result is None:
         from jaxlint.rules.analyses.changes.lost_counts import lost_count
 
@@ -452,6 +448,11 @@ def _by_functions(one: Registered, evaluator: Evaluator) -> Iterator[tuple[bool,
         yield True, _new_without_arguments(cls, second.name or "the lambda", *made)
     if is_made_of_children_first(cls, first, second, makers, evaluator):
         yield True, _children_first(one, takes)
+        return
+    counted = miscounted(first, second)
+    if counted is not None:
+        what = counted.said(f"{gives}, which flattens `{cls.name}`,", takes)
+        yield False, flattening_problem(cls, first.at, what, "give as many as are unpacked")
         return
     result = compared(cls, first, second, makers, evaluator)
     if result is None:

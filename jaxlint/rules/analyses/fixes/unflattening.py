@@ -14,14 +14,14 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import calls_giving
 from jaxlint.rules.analyses.rebuilding.exchanged import Mismatch
 from jaxlint.rules.analyses.rebuilding.flattening import Rebuilt
-from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.rules.analyses.rebuilding.spread_children import local_value, pair_given
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
     Attribute,
     Constant,
     DictDisplay,
     Display,
     Expr,
-    Name,
     attribute_of,
     is_none,
     items_of,
@@ -140,10 +140,10 @@ def children_in_order(flatten: Function, module: Module, found: Mismatch) -> Pro
 
 
 @proposing
-def children_completed(flatten: Function, left: Sequence[str | None]) -> Proposal | None:
+def children_completed(cls: PytreeClass, flatten: Function, left: Sequence[str | None]) -> Proposal | None:
     """The fix: what is left out becomes a child, behind the others, as the constructor takes them."""
-    returned = flatten.return_values[0]
-    display = returned.items[0] if isinstance(returned, Display) else None
+    pair = pair_given(cls, flatten)
+    display = None if pair is None else pair[0]
     names = [name for name in left if name is not None]
     if not isinstance(display, Display) or len(names) < len(left) or flatten.self_name is None:
         return None
@@ -203,15 +203,6 @@ def _method(cls: PytreeClass, name: str) -> Function | None:
     """The method that a class declares itself, once."""
     names = cls.symbol.declaration.methods.get(name, ())
     return cls.module.outline.functions[names[0]] if len(names) == 1 else None
-
-
-def local_value(expr: Expr, method: Function, module: Module) -> Expr:
-    """The value of a variable that is assigned once, else the expression itself."""
-    if isinstance(expr, Name):
-        bindings = module.outline.scopes[method.inner_scope].bindings.get(expr.id, [])
-        if len(bindings) == 1 and isinstance(bindings[0], Assignment) and bindings[0].value is not None:
-            return bindings[0].value
-    return expr
 
 
 def _attribute(expr: Expr, method: Function) -> str | None:

@@ -361,3 +361,15 @@ def _attributes(expr: Expr, bound: Mapping[str, Expr], own: str | None) -> froze
             return None if None in parts else frozenset().union(*(part for part in parts if part is not None))
     name = _attribute(expr, bound, own)
     return None if name is None else frozenset({name})
+
+
+def may_bind(cls: PytreeClass, name: str) -> bool:
+    """Whether a class is given a name other than by `def`, or metaclasses and hooks may give it."""
+    declarations = [c.symbol.declaration for c in cls.mro]
+    return cls.answers(name) or any(
+        any(a.name == name for a in d.assignments)
+        or d.conditional_body
+        or "__init_subclass__" in d.methods
+        or any(b.keyword == "metaclass" for b in d.bases)
+        for d in declarations
+    )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Name, dotted
+from jaxlint.symbols.outline import Assignment, Function
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, dotted
 from jaxlint.syntax.statements import Assign, target_names
 
 
@@ -32,8 +33,8 @@ def aux_names(cls: PytreeClass, flatten: Function, behind: Sequence[Argument]) -
     """The attributes in the aux data that are passed behind the children; None if some are unknown."""
     if not behind:
         return None if any(f.role is Role.STATIC for f in cls.fields) else ()
-    returned = flatten.return_values[0]
-    aux = returned.items[1] if isinstance(returned, Display) else None
+    pair = pair_given(cls, flatten)
+    aux = None if pair is None else pair[1]
     if behind[0].star:
         items = aux.items if isinstance(aux, Display) and aux.kind in ("tuple", "list") else None
     else:
@@ -48,11 +49,32 @@ def aux_names(cls: PytreeClass, flatten: Function, behind: Sequence[Argument]) -
 
 def keeps_names(cls: PytreeClass, flatten: Function) -> bool:
     """Whether the children are attributes as they are, so that their names can be compared."""
-    value = flatten.return_values[0] if len(flatten.return_values) == 1 else None
-    children = value.items[0] if isinstance(value, Display) and len(value.items) == 2 else None
+    pair = pair_given(cls, flatten)
+    children = None if pair is None else pair[0]
     if not isinstance(children, Display) or len(children.items) != len(cls.explicit_leaves or ()):
         return False
     return all(isinstance(item, Attribute) for item in children.items)
+
+
+def pair_given(cls: PytreeClass, flatten: Function) -> tuple[Expr, Expr] | None:
+    """The children and the aux data that a method of a class returns, which may have been given names before."""
+    found, returned = cls.method(flatten.name), flatten.return_values
+    if found is None or len(returned) != 1:
+        return None
+    module = found[0].module
+    value = local_value(returned[0], flatten, module)
+    if not isinstance(value, Display) or len(value.items) != 2:
+        return None
+    return local_value(value.items[0], flatten, module), local_value(value.items[1], flatten, module)
+
+
+def local_value(expr: Expr, method: Function, module: Module) -> Expr:
+    """The value of a variable that is assigned once, else the expression itself."""
+    if isinstance(expr, Name):
+        bindings = module.outline.scopes[method.inner_scope].bindings.get(expr.id, [])
+        if len(bindings) == 1 and isinstance(bindings[0], Assignment) and bindings[0].value is not None:
+            return bindings[0].value
+    return expr
 
 
 def unpacks_leaves(name: str, cls: PytreeClass, method: Function, evaluator: Evaluator) -> Name | None:
