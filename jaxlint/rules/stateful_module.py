@@ -233,10 +233,11 @@ def _closed_over(function: Function, code: CodeRead, evaluator: Evaluator) -> It
 def _merged(node: FunctionNode, rebuilt: Collection[str], evaluator: Evaluator) -> Iterator[Problem]:
     """The problems of modules that a function merges from their states, and whose new states it drops."""
     code, module = node.code, node.code.place.module
-    function, importers = code.function, evaluator.model.importers(module)
+    function = code.function
     assert function is not None
     if "merge" not in code.contents.called or code.place.functions[0].name.startswith("test"):
         return
+    importers = evaluator.model.importers(module)
     if _may_be_evaluated(node, evaluator) or _shares_variables((module, *importers), evaluator):
         return
     if is_run_for_time(function, code, evaluator):

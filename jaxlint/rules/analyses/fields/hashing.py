@@ -74,8 +74,13 @@ def unhashable(
         case Instance(cls=cls) if made is not None:
             return unhashable_instance(cls, evaluator, made, deep=deep)
         case Instance(cls=cls, exact=exact):
-            reasons = [unhashable_instance(c, evaluator, deep=deep) for c in evaluator.model.family(cls, exact=exact)]
-            return reasons[0] if all(reasons) else None
+            first: Unhashable | None = None
+            for one in evaluator.model.family(cls, exact=exact):  # the others are read only if the first says so
+                reason = unhashable_instance(one, evaluator, deep=deep)
+                if reason is None:
+                    return None
+                first = first or reason
+            return first
     return None
 
 
