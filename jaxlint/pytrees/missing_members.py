@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from jaxlint.libraries.standard import may_give
 from jaxlint.project.resolution import External, Symbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.frameworks import BY_BASE
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Subscript
 
 #: What gives instances attributes that no class declares.
@@ -21,6 +24,9 @@ _OF_OBJECTS = frozenset(
 )
 #: What named tuples have besides.
 _OF_TUPLES = frozenset({"count", "index", "_fields", "_field_defaults", "_asdict", "_make", "_replace"})
+
+#: An attribute that is set by its name: `object.__setattr__(self, "x", 1)`.
+_SET_BY_NAME = re.compile(r"setattr(?:__)?\(\s*(?:[\w.]+\s*,\s*)?['\"](\w+)['\"]")
 
 
 def misses_attribute(cls: PytreeClass, name: str, model: PytreeModel) -> bool:
@@ -61,10 +67,26 @@ def _may_have(cls: PytreeClass, name: str, model: PytreeModel) -> bool:
     functions = [outline.functions[q] for qualnames in declaration.methods.values() for q in qualnames]
     if any(a.attr == name for f in functions for a in f.self_assignments):
         return True
+    if not name.startswith("__") and any(_sets_by_name(f, name, cls) for f in functions):
+        return True
     bases = (a.value for a in declaration.bases if a.keyword is None)
     heads = (base.value if isinstance(base, Subscript) else base for base in bases)
     symbols = [model.resolver.resolve(head, cls.module, declaration.scope) for head in heads]
     return any(_gives(s, name) for s in symbols if model.class_of_symbol(s) is None)
+
+
+def _sets_by_name(method: Function, name: str, cls: PytreeClass) -> bool:
+    """Whether a method may set an attribute by its name."""
+    first, last = method.body_rows
+    named = set_by_name(cls.module.source.rows(first, last)) if last else frozenset[str]()
+    return named is None or name in named
+
+
+def set_by_name(text: str) -> frozenset[str] | None:
+    """The attributes that a text sets by their names; None if it may be any."""
+    named = _SET_BY_NAME.findall(text)
+    is_any = len(named) < text.count("setattr") or "__dict__" in text or "vars(" in text
+    return None if is_any else frozenset(named)
 
 
 def _gives(base: Symbol, name: str) -> bool:

@@ -16,7 +16,8 @@ from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
 from jaxlint.infer.known.values import Choice, Container, Instance, Value, plain
 from jaxlint.libraries.arrays import OF_ARRAYS
 from jaxlint.libraries.updates import UPDATE_METHODS
-from jaxlint.pytrees.missing_members import misses_attribute
+from jaxlint.project.modules import Module
+from jaxlint.pytrees.missing_members import misses_attribute, set_by_name
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
@@ -148,7 +149,9 @@ class UnknownAttribute(NodeRule):
             made = (one.exact or _is_made(one.cls, code, evaluator) for one in options)
             if not (any(made) if asked.concerns(part.value) else all(made)):
                 continue  # an annotation may stand for another class that has the attribute
-            if not _is_written(part, function):
+            if not _is_written(part, function) and not any(
+                _may_be_set(part.attr, c.cls, code, evaluator) for c in options
+            ):
                 seen.setdefault(name, {})[part.attr] = part, options
         for read in read_of_dicts(code, instances, evaluator):
             if any(read.part is one for one in code.contents.expected_to_work) and not _is_written(read.part, function):
@@ -283,6 +286,20 @@ def _lacks(instance: Instance, attr: str, evaluator: Evaluator) -> bool:
     return all(_is_known(cls) and misses_attribute(cls, attr, evaluator.model) for cls in family)
 
 
+def _may_be_set(attr: str, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether something gives instances of a class an attribute: the body, or a module that knows the class."""
+    module = code.place.module
+    body = module.source.text if code.function is None else text_of(code.function, module)
+    named = set_by_name(body)
+    if named is None or attr in named or re.search(rf"\.{attr}\s*(?::[^=\n]+)?=(?!=)", body):
+        return True
+    given = re.compile(
+        rf"(?<!\bself)\.{attr}\s*(?::[^=\n]+)?=(?!=)|setattr(?:__)?\([\w.]+\s*,\s*['\"]{attr}['\"]"
+        rf"|setattr(?:__)?\(\s*(?:cls|{cls.name})\s*,\s*(?!['\"])"
+    )
+    return any(given.search(home.source.text) for home in _homes(cls, code, evaluator))
+
+
 def _is_known(cls: PytreeClass) -> bool:
     known = cls.fields_known and cls.attributes_known and cls.is_dataclass and cls.registered is True
     if any("__init_subclass__" in c.symbol.declaration.methods for c in cls.mro[1:]):
@@ -298,9 +315,13 @@ def _may_be_of_another(attr: str, cls: PytreeClass, code: CodeRead, evaluator: E
     if attr in OF_ARRAYS or any(hasattr(kind, attr) for kind in (dict, list, tuple, set, str, float)):
         return True
     written = re.compile(rf"\bdef {attr}\b|(?<!\w){attr}\s*=(?!=)|(?<![\w.]){attr}\s*:|['\"]{attr}['\"]")
-    known = {module.path: module for module in (code.place.module, *(one.module for one in cls.mro))}.values()
-    homes = (home for module in known for home in (module, *evaluator.model.importers(module)))
-    return any(written.search(home.source.text) for home in homes)
+    return any(written.search(home.source.text) for home in _homes(cls, code, evaluator))
+
+
+def _homes(cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Iterator[Module]:
+    """The modules of a body, of a class and of its bases, and those that import one of these."""
+    for module in {one.path: one for one in (code.place.module, *(c.module for c in cls.mro))}.values():
+        yield from (module, *evaluator.model.importers(module))
 
 
 def _problem_of_dict(read: DictRead) -> Problem:
