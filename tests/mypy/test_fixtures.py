@@ -44,6 +44,8 @@ _GROWING = (
     "mutable_default_good_nested",
     "lost_mutation_item_of",
     "lost_mutation_good_item_of",
+    "shared_default_factory_of_constant",
+    "shared_default_good_factory_of_constant",
 )
 #: Rules that are run here, by those that say more of the same line and are not.
 _SAYS_LESS = {"JAX208": "JAX201"}
