@@ -65,12 +65,18 @@ def _gives(module: Answering, word: str) -> str:
     return "g" if any(names is None or name in names for names in given) else ""
 
 
+def _calls(module: Answering, _: str) -> str:
+    """Whether a module gives names to what it calls outside of functions."""
+    return "c" if module.names_used.gives_outside else ""
+
+
 #: What a module can be asked about a word; the answer is empty where it has nothing to do with the word.
 ANSWERS: Mapping[str, Callable[[Answering, str], str]] = {
     "mentions": _mentions,
     "hands on": _hands_on,
     "has method": _has_method,
     "gives": _gives,
+    "calls": _calls,
 }
 
 #: A kind of question, and about the module of which path it is asked.

@@ -94,7 +94,7 @@ class PytreeModel:
         self.shared: dict[object, Any] = {}
         #: The classes that are being built, from the outermost.
         self._building: dict[Key, None] = {}
-        self.registrations = Registrations(project, self.resolver, self.callees, self.importers, self._registering)
+        self.registrations = Registrations(project, self.resolver, self.callees, self.importing, self._registering)
         #: What was indexed of the project as a whole.
         self.project_index = ProjectIndex()
         #: The outermost classes that were being built when a class was asked for that was being built already.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 
 from jaxlint.libraries.neutral import NEUTRAL_DECORATORS
 from jaxlint.project.modules import Module, Project
@@ -12,9 +12,9 @@ from jaxlint.pytrees.frameworks import (
     BY_DECORATOR,
 )
 from jaxlint.pytrees.frameworks.jax_register import FLATTENING
+from jaxlint.symbols.names_used import calls_outside
 from jaxlint.symbols.outline import (
     CLASS_PARAMETERS,
-    Assignment,
     Class,
     Definition,
     Import,
@@ -40,8 +40,8 @@ _TELLING_WORDS = ("register", "pytree", "dataclass")
 class Registrations:
     """The registering calls of a project, looked up by class.
 
-    `importers` gives the modules that import a module, `registering` those that may register an imported class of a
-    name.
+    `importing` gives the paths of the modules that import that of a path, `registering` the modules that may register
+    an imported class of a name.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class Registrations:
         project: Project,
         resolver: Resolver,
         callees: CalleeFinder,
-        importers: Callable[[Module], list[Module]],
+        importing: Callable[[str], Sequence[str]],
         registering: Callable[[str, Module], list[Module]],
     ) -> None:
         self.project = project
         self.resolver = resolver
         self.callees = callees
-        self.importers = importers
+        self.importing = importing
         self.registering = registering
         self._registrations: dict[str, dict[str, list[tuple[Callee | None, Call, bool]]]] = {}
         #: The calls that modules make outside of functions, without those that register nothing: each with the last
@@ -73,7 +73,7 @@ class Registrations:
         path = symbol.module.path
         if path not in self._registrations:
             found: dict[str, list[tuple[Callee | None, Call, bool]]] = {}
-            for call, guarded in _calls(symbol.module):
+            for call, guarded in calls_outside(symbol.module.outline):
                 if not call.args or not isinstance(call.args[0].value, (Name, Attribute)):
                     continue
                 declared = _named_class(symbol.module, dotted(call.args[0].value) or "", call)
@@ -94,7 +94,7 @@ class Registrations:
         """
         found: list[tuple[Callee, Call, Module]] = []
         for module in self.registering(symbol.declaration.name, symbol.module):
-            for call, guarded in _calls(module):
+            for call, guarded in calls_outside(module.outline):
                 given = self.resolver.resolve(call.positional[0], module) if call.positional else None
                 if not isinstance(given, ClassSymbol) or given.key != symbol.key:
                     continue
@@ -120,8 +120,11 @@ class Registrations:
         wrappers = self._wrappers[path]
         if wrappers is None:
             return True
-        modules = [symbol.module, *self.importers(symbol.module)]
-        return any(self._may_register(m, symbol, wrappers) for m in modules)
+        if self._may_register(symbol.module, symbol, wrappers):
+            return True
+        calling = self.project.ask("calls", "", self.importing(path), symbol.module)
+        importers = (self.project.reach(one, symbol.module) for one in calling)
+        return any(self._may_register(importer, symbol, wrappers) for importer in importers)
 
     def _may_register(self, module: Module, symbol: ClassSymbol, wrappers: frozenset[str]) -> bool:
         """Whether a call outside of functions registers the class, or something that cannot be determined."""
@@ -138,23 +141,12 @@ class Registrations:
         found = self._telling.get(module.path)
         if found is None:
             found = self._telling[module.path] = []
-            for call, _ in _calls(module):
+            for call, _ in calls_outside(module.outline):
                 callee = self.callees.of_call(call, module, "")
                 if callee is None or callee.name not in NEUTRAL_DECORATORS:
                     registers = callee is not None and callee.name in BY_DECORATOR
                     found.append((call, (dotted(call.func) or "").rpartition(".")[2], registers))
         return found
-
-
-def _calls(module: Module) -> Iterator[tuple[Call, bool]]:
-    """The calls that a module makes outside of functions, and whether each of them is guarded."""
-    outline = module.outline
-    for call in outline.module_calls:
-        yield call, call.at in outline.guarded_calls
-    for bindings in outline.module_scope.bindings.values():
-        for binding in bindings:
-            if isinstance(binding, Assignment) and isinstance(binding.value, Call):
-                yield binding.value, binding.guard != ""
 
 
 def _registering_functions(module: Module) -> frozenset[str] | None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from jaxlint.symbols.outline import Import, Outline
-from jaxlint.syntax.expressions import dotted
+from jaxlint.symbols.outline import Assignment, Import, Outline
+from jaxlint.syntax.expressions import Call, Constant, dotted
 from jaxlint.syntax.source import Unreadable
 
 #: Finds the name of what a `partial` is made of.
@@ -32,6 +32,8 @@ class NamesUsed(NamedTuple):
     has_star_imports: bool
     #: The methods of its classes, by qualified name.
     methods: Mapping[str, frozenset[str]]
+    #: Whether a call outside of functions is given something by position that is neither a constant nor a call.
+    gives_outside: bool
 
 
 def names_used(outline: Outline, text: Callable[[], str]) -> NamesUsed:
@@ -51,7 +53,18 @@ def names_used(outline: Outline, text: Callable[[], str]) -> NamesUsed:
         _interned({path.rpartition(".")[2] for path in outline.attributes_set}),
         bool(outline.star_imports),
         {sys.intern(name): _interned(cls.methods) for name, cls in outline.classes.items()},
+        any(not isinstance(one, (Constant, Call)) for call, _ in calls_outside(outline) for one in call.positional),
     )
+
+
+def calls_outside(outline: Outline) -> Iterator[tuple[Call, bool]]:
+    """The calls that a module makes outside of functions, and whether each of them is guarded."""
+    for call in outline.module_calls:
+        yield call, call.at in outline.guarded_calls
+    for bindings in outline.module_scope.bindings.values():
+        for binding in bindings:
+            if isinstance(binding, Assignment) and isinstance(binding.value, Call):
+                yield binding.value, binding.guard != ""
 
 
 def given_to(functions: Iterable[str], outline: Outline) -> tuple[frozenset[str] | None, ...]:
