@@ -203,10 +203,13 @@ class ClassBuilder(ClassMembers):
             self._option("unsafe_hash", False),
         )
 
+    def _binds(self, name: str) -> bool:
+        """Whether the class body has a method of that name, or assigns one."""
+        return name in self.declaration.methods or any(a.name == name for a in self.declaration.assignments)
+
     def _eq(self, framework: Framework, params: DataclassParams | None) -> bool | None:
         """Whether `==` compares field by field; None if it cannot be determined."""
-        assigned = any(assignment.name == "__eq__" for assignment in self.declaration.assignments)
-        if assigned or "__eq__" in self.declaration.methods or self.unknown_decorator:
+        if self._binds("__eq__") or self.unknown_decorator:
             return None
         if params is not None and params.eq is not False:
             return params.eq
@@ -221,12 +224,11 @@ class ClassBuilder(ClassMembers):
         self, framework: Framework, params: DataclassParams | None
     ) -> tuple[bool | None, frozenset[str] | None]:
         """Whether assignment is refused, and for which names (None: all)."""
-        assigned = any(assignment.name == "__setattr__" for assignment in self.declaration.assignments)
-        if assigned or "__setattr__" in self.declaration.methods:
+        if self._binds("__setattr__"):
             return None, None
         if f"{self.declaration.name}.__setattr__" in self.module.outline.attributes_set:
             return None, None
-        if any(_sets_itself(c) for c in ancestors_of(self.parents)):
+        if any(c.says_itself("__setattr__") for c in ancestors_of(self.parents)):
             return None, None
         if framework.mutability_switch and self._switches_mutability(framework.mutability_switch):
             return None, None
@@ -283,8 +285,3 @@ class ClassBuilder(ClassMembers):
 def _hides_bodies(module: Module) -> bool:
     """Whether a module is a stub of others', which need not say what classes do to their subclasses."""
     return module.path.endswith(".pyi") and not is_stub(module)
-
-
-def _sets_itself(cls: PytreeClass) -> bool:
-    """Whether a class has a `__setattr__` of its own, in its body or put on it afterwards."""
-    return "__setattr__" in cls.symbol.declaration.methods or "__setattr__" in cls.attributes_given

@@ -30,14 +30,6 @@ def _is_made_over(cls: PytreeClass) -> bool:
     return not cls.bases_known or any("__init_subclass__" in one.symbol.declaration.methods for one in cls.mro)
 
 
-def says_itself(cls: PytreeClass, name: str) -> bool:
-    """Whether a class says itself what a method does: by `def`, or by an assignment in its body or behind it.
-
-    `__eq__ = object.__eq__` is how an instance is said to be equal to itself alone.
-    """
-    return name in cls.symbol.declaration.methods or name in cls.attributes_given
-
-
 def _own_hash(cls: PytreeClass) -> str:
     """What the class itself says of `__hash__`: "yes", "no", "inherited" or "unknown"."""
     if cls.unknown_decorator or cls.symbol.declaration.conditional_body:
@@ -50,7 +42,7 @@ def _own_hash(cls: PytreeClass) -> str:
             return "no" if is_none(assignment.value) else "yes"
     if "__hash__" in declaration.methods:
         return "yes"
-    compares = says_itself(cls, "__eq__")
+    compares = cls.says_itself("__eq__")
     if cls.framework.is_tuple:
         return "no" if compares else "inherited"
     params = cls.params
@@ -75,7 +67,7 @@ def hashes_fields(cls: PytreeClass) -> bool:
             if ancestor.framework.is_tuple or (ancestor.framework.hashes_fields and ancestor.root_first):
                 return True
             continue
-        generated = ancestor.params is not None and not says_itself(ancestor, "__hash__")
+        generated = ancestor.params is not None and not ancestor.says_itself("__hash__")
         return answer == "yes" and generated
     return cls.framework.hashes_fields
 

@@ -358,9 +358,16 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
                 return cls, cls.module.outline.functions[qualnames[-1]]
         return None
 
+    def says_itself(self, name: str) -> bool:
+        """Whether the class says itself what a method does: by `def`, or by an assignment in its body or behind it.
+
+        `__eq__ = object.__eq__` is how an instance is said to be equal to itself alone.
+        """
+        return name in self.symbol.declaration.methods or name in self.attributes_given
+
     def answers(self, name: str) -> bool:
-        """Whether a class of the MRO has the method `name`, or is given it by an assignment."""
-        return self.method(name) is not None or any(name in cls.attributes_given for cls in self.mro)
+        """Whether a class of the MRO says itself what the method `name` does."""
+        return any(cls.says_itself(name) for cls in self.mro)
 
     @cached_property
     def abstract_methods(self) -> frozenset[str]:

@@ -17,7 +17,6 @@ from jaxlint.infer.known.values import NONE, Container, Instance, UnknownValue, 
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
-from jaxlint.pytrees.hashing import says_itself
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.fields.compared import (
     COMPARE_LEAVES,
@@ -330,7 +329,7 @@ def _unequal(
 
 
 def _compares_fields(cls: PytreeClass) -> bool:
-    if any(says_itself(c, "__eq__") for c in cls.mro) or not cls.framework.compares_fields:
+    if cls.answers("__eq__") or not cls.framework.compares_fields:
         return False
     return cls.eq is True or cls.framework.is_tuple
 

@@ -42,6 +42,9 @@ from jaxlint.syntax.statements import Try, all_parts, assigned_names, bound_once
 _LISTING = TREE_LEAVES | {"dataclasses.astuple", "builtins.map", "builtins.zip"}
 _COPYING = frozenset({"builtins.list", "builtins.tuple", "builtins.reversed", "builtins.sorted"})
 
+#: Why arguments are refused.
+_GENERATED = "a generated constructor takes the fields of the class, in their order, and nothing else"
+
 
 class ConstructorArguments(ClassRule, EventRule, BodyRule):
     """
@@ -152,15 +155,9 @@ class ConstructorArguments(ClassRule, EventRule, BodyRule):
             given = [(one.name, one.at) for one in certain if any(one.at is at for at in starred)]
             wrong = _in_dict(event.call, given, event.place, cls, parameters, evaluator)
         if wrong is not None and not _is_asked_for(wrong, event, evaluator):
-            yield Problem(
-                at=wrong.at,
-                message=f"`{cls.name}` {wrong.what}: the call raises {wrong.error}; {wrong.way_out}",
-                reason="a generated constructor takes the fields of the class, in their order, and nothing else",
-                help=wrong.way_out,
-                fix=wrong.fix or _declared(event, wrong, evaluator),
-                subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
-                confidence=Confidence.LOW if _cannot_run(event.place.module, evaluator) else None,
-            )
+            confidence = Confidence.LOW if _cannot_run(event.place.module, evaluator) else None
+            problem = _problem(wrong, cls, _GENERATED, confidence)
+            yield replace(problem, fix=wrong.fix or _declared(event, wrong, evaluator))
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at calls of functions that hand their keywords on to a constructor."""
@@ -198,21 +195,27 @@ def _made_by_class(function: Function, cls: PytreeClass, evaluator: Evaluator) -
     for call in function.return_values:
         if not isinstance(call, Call) or not isinstance(call.func, Name) or call.func.id != function.self_name:
             continue
-        wrong = [_wrong_for(call, one) for one in evaluator.model.family(cls, exact=False)]
-        if None in wrong or cls.abstract_methods:
-            continue
         found = _wrong_for(call, cls)
+        if found is None or cls.abstract_methods:
+            continue
         body = evaluator.calls.body_of(FunctionSymbol(cls.module, function)) or ()
-        if found is not None and call.func.id not in assigned_names(body):
-            yield Problem(
-                at=found.at,
-                message=f"`{cls.name}` {found.what}: the call raises {found.error}; {found.way_out}",
-                reason="a generated constructor takes the fields of the class, in their order, and nothing else",
-                help=found.way_out,
-                fix=found.fix,
-                subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
-                confidence=Confidence.LOW if _cannot_run(cls.module, evaluator) else Confidence.MEDIUM,
-            )
+        family = evaluator.model.family(cls)  # the subclasses are read only if the class itself does not take them
+        if call.func.id not in assigned_names(body) and all(_wrong_for(call, one) is not None for one in family):
+            confidence = Confidence.LOW if _cannot_run(cls.module, evaluator) else Confidence.MEDIUM
+            yield _problem(found, cls, _GENERATED, confidence)
+
+
+def _problem(wrong: WrongArguments, cls: PytreeClass, reason: str, confidence: Confidence | None = None) -> Problem:
+    """What there is to say of arguments that the constructor of a class does not take."""
+    return Problem(
+        at=wrong.at,
+        message=f"`{cls.name}` {wrong.what}: the call raises {wrong.error}; {wrong.way_out}",
+        reason=reason,
+        help=wrong.way_out,
+        fix=wrong.fix,
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}",
+        confidence=confidence,
+    )
 
 
 def _wrong_for(call: Call, cls: PytreeClass) -> WrongArguments | None:
@@ -302,13 +305,8 @@ def _of_base(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         if isinstance(part, Call) and _calls_above(part, cls):
             wrong = wrong_with(part, base, parameters)
             if wrong is not None:
-                yield Problem(
-                    at=wrong.at,
-                    message=f"`{base.name}` {wrong.what}: the call raises {wrong.error}; {wrong.way_out}",
-                    reason="`super().__init__` is the constructor of the base, and takes what that takes",
-                    help=wrong.way_out,
-                    fix=wrong.fix,
-                    subject=f"{base.module.path}::{base.symbol.declaration.qualname}",
+                yield _problem(
+                    wrong, base, "`super().__init__` is the constructor of the base, and takes what that takes"
                 )
 
 

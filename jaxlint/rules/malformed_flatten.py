@@ -198,7 +198,6 @@ def _unset(cls: PytreeClass, by: str, routines: Sequence[Routine | None], evalua
     part = unset_read(cls, first, [one for one in others if one is not None], evaluator)
     if part is not None:
         yield flattening_problem(
-            cls,
             place_of(part.at),
             f"{by} reads `{part.attr}` of `{cls.name}`, which nothing sets: the first flattening fails"
             f" (AttributeError); set `{part.attr}` in the constructor, or leave it out",
@@ -217,7 +216,7 @@ def _flaw_of_method(
 
 def _flawed(cls: PytreeClass, which: str, flaw: Flaw) -> Problem:
     named = which if f"`{cls.name}`" in which else f"{which}, which flattens `{cls.name}`,"
-    return flattening_problem(cls, flaw.at, f"{named} {flaw.what}; {flaw.advice}", flaw.help, flaw.fix)
+    return flattening_problem(flaw.at, f"{named} {flaw.what}; {flaw.advice}", flaw.help, flaw.fix)
 
 
 def _missing(cls: PytreeClass, name: str) -> Problem:
@@ -239,7 +238,6 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
     positional = method.positional
     if not method.decorators and len(positional) == 3 and len(method.parameters) == 3:
         return flattening_problem(
-            cls,
             method,
             f"`tree_unflatten` of `{cls.name}` is no classmethod: the first transformation fails (TypeError);"
             " decorate it with `@classmethod`",
@@ -252,7 +250,6 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
     unpacked = unpacks_leaves(own[0], cls, method, evaluator)
     if unpacked is not None and takes_children_last(own):
         return flattening_problem(
-            cls,
             place_of(unpacked.at),
             f"`tree_unflatten` of `{cls.name}` takes the children out of `{own[0]}`, and jax passes them as `{own[1]}`:"
             f" the first transformation fails (ValueError); unpack `{own[1]}`",
@@ -261,7 +258,6 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
         )
     if unpacked is not None or (takes_children_first(own) and not is_misnamed(cls, method, evaluator)):
         return flattening_problem(
-            cls,
             method,
             f"`tree_unflatten` of `{cls.name}` takes `{own[0]}` before `{own[1]}`, and jax passes the aux data first;"
             " exchange them",
@@ -282,7 +278,7 @@ def _made_above(cls: PytreeClass, unflatten: tuple[PytreeClass, Function], evalu
         f" turns a `{name}` into one, which has another `{found.lost}` or none; make a `cls` there"
     )
     at = cls.symbol.declaration.name_at
-    yield flattening_problem(cls, at, what, f"write `cls(...)` in `tree_unflatten` of `{base}`", fix)
+    yield flattening_problem(at, what, f"write `cls(...)` in `tree_unflatten` of `{base}`", fix)
 
 
 @proposing
@@ -308,7 +304,6 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
     exchanged = first_exchanged(children, expected, stored)
     if exchanged is not None:
         yield flattening_problem(
-            cls,
             flatten,
             f"`tree_flatten` of `{cls.name}` gives `{exchanged[0]}` where the constructor takes `{exchanged[1]}`:"
             " each transformation exchanges them; give the children in the order of the constructor",
@@ -334,7 +329,6 @@ def _rebuilt(cls: PytreeClass, method: Function, flatten: Function, evaluator: E
         else:
             return
         yield flattening_problem(
-            cls,
             flatten,
             f"`tree_flatten` of `{cls.name}` gives {', '.join(f'`{name}`' for name in (*children, *aux))} {outcome};"
             " add it to the children or to the aux data",
@@ -349,7 +343,7 @@ def _behind(cls: PytreeClass, call: Expr, sent: str, into: str) -> Problem:
         f" them, which gets `{sent}` for `{into}`: each transformation exchanges them; pass them by their names"
     )
     return flattening_problem(
-        cls, call, what, "pass children and aux data in the order of the constructor, or by their names"
+        call, what, "pass children and aux data in the order of the constructor, or by their names"
     )
 
 
@@ -371,7 +365,7 @@ def _compared(
     counted = miscounted(first, second)
     if counted is not None:
         what = counted.said(f"`{name}` of `{cls.name}`", "`tree_unflatten`")
-        yield flattening_problem(cls, at, what, "give as many as are unpacked")
+        yield flattening_problem(at, what, "give as many as are unpacked")
         return
     result = compared(cls, first, second, makers, evaluator)
     if result is None:
@@ -384,7 +378,6 @@ def _compared(
     found = result[2]
     if found.wrong is not None:
         yield flattening_problem(
-            cls,
             result[0].listed_at or at,
             f"`{name}` of `{cls.name}` gives `{found.sent[found.wrong]}` where `tree_unflatten` takes"
             f" `{found.into[found.wrong]}`: each transformation exchanges them; give the children in the order in which"
@@ -402,7 +395,6 @@ def _compared(
 
 def _uncounted(cls: PytreeClass, at: Span, evaluator: Evaluator, name: str, method: str) -> Problem:
     return flattening_problem(
-        cls,
         at,
         f"`tree_flatten` of `{cls.name}` leaves `{name}` out, which `{method}` counts up: each transformation"
         " resets it; add it to the children or to the aux data",
@@ -416,13 +408,12 @@ def _left_out(cls: PytreeClass, at: Span, by: str, found: Mismatch, evaluator: E
     outcome = "each transformation resets it to its default" if found.is_reset else lost
     what = f"{by} leaves `{found.left}` out: {outcome}; add it to the children or to the aux data"
     fix = completed(cls, evaluator)
-    problem = flattening_problem(cls, at, what, f"give `{found.left}`, too, and set it in `tree_unflatten`", fix)
+    problem = flattening_problem(at, what, f"give `{found.left}`, too, and set it in `tree_unflatten`", fix)
     return replace(problem, confidence=Confidence.MEDIUM) if found.by_name else problem
 
 
 def _new_without_arguments(cls: PytreeClass, by: str, call: Call, method: Function, required: str) -> Problem:
     return flattening_problem(
-        cls,
         call,
         f"`{by}` calls `__new__` of `{cls.name}`, which requires `{required}`: the first transformation fails"
         " (TypeError); make the instance with `object.__new__`",
@@ -452,7 +443,7 @@ def _by_functions(one: Registered, evaluator: Evaluator) -> Iterator[tuple[bool,
     counted = miscounted(first, second)
     if counted is not None:
         what = counted.said(f"{gives}, which flattens `{cls.name}`,", takes)
-        yield False, flattening_problem(cls, first.at, what, "give as many as are unpacked")
+        yield False, flattening_problem(first.at, what, "give as many as are unpacked")
         return
     result = compared(cls, first, second, makers, evaluator)
     if result is None:
@@ -473,7 +464,6 @@ def _by_functions(one: Registered, evaluator: Evaluator) -> Iterator[tuple[bool,
     yield (
         blames_second,
         flattening_problem(
-            cls,
             place_of(at),
             f"{gives} gives `{sent}` of `{cls.name}` where {takes} takes `{into}`: each transformation exchanges them;"
             f" {way_out}",
@@ -486,7 +476,6 @@ def _by_functions(one: Registered, evaluator: Evaluator) -> Iterator[tuple[bool,
 def _children_first(one: Registered, takes: str) -> Problem:
     children, aux = one.making.parameters
     return flattening_problem(
-        one.cls,
         one.making.at,
         f"{takes}, which makes a `{one.cls.name}` of its leaves, takes `{children}` before `{aux}`, and jax passes the"
         " aux data first; exchange them",

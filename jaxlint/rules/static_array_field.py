@@ -28,7 +28,6 @@ from jaxlint.infer.known.values import (
 from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.hashing import says_itself
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.fields.arrays_held import declared_value, holds_array
@@ -220,7 +219,7 @@ def _is_made_to_cross(cls: PytreeClass, evaluator: Evaluator) -> bool:
     """
     from jaxlint.rules.analyses.under_trace.traced import carries_arrays
 
-    if any(says_itself(one, "__hash__") for one in cls.mro):
+    if cls.answers("__hash__"):
         return False  # static values and keys of dicts say how they are hashed
     if cls.framework.filters:
         return cls.leaves != () or any(one.symbol.declaration.methods for one in cls.mro)  # else a record of the host

@@ -291,10 +291,11 @@ def _may_be_set(attr: str, cls: PytreeClass, code: CodeRead, evaluator: Evaluato
     module = code.place.module
     body = module.source.text if code.function is None else text_of(code.function, module)
     named = set_by_name(body)
-    if named is None or attr in named or re.search(rf"\.{attr}\s*(?::[^=\n]+)?=(?!=)", body):
+    assigned = rf"\.{attr}\s*(?::[^=\n]+)?=(?!=)"
+    if named is None or attr in named or re.search(assigned, body):
         return True
     given = re.compile(
-        rf"(?<!\bself)\.{attr}\s*(?::[^=\n]+)?=(?!=)|setattr(?:__)?\([\w.]+\s*,\s*['\"]{attr}['\"]"
+        rf"(?<!\bself){assigned}|setattr(?:__)?\([\w.]+\s*,\s*['\"]{attr}['\"]"
         rf"|setattr(?:__)?\(\s*(?:cls|{cls.name})\s*,\s*(?!['\"])"
     )
     return any(given.search(home.source.text) for home in _homes(cls, code, evaluator))

@@ -390,6 +390,12 @@ def attribute_of(name: str | None, expr: Expr) -> str | None:
     return expr.attr if is_one and isinstance(expr, Attribute) else None
 
 
+def item_of(returned: Expr | None, part: int) -> Expr | None:
+    """One of the values of a tuple that is written out."""
+    items = returned.items if isinstance(returned, Display) and not returned.has_star else ()
+    return items[part] if part < len(items) else None
+
+
 def kind_written(expr: Expr | None) -> str:
     """The kind of container that a display or a comprehension makes: "list", "tuple", "dict", …; "" of others."""
     match expr:

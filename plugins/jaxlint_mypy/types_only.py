@@ -19,7 +19,7 @@ from jaxlint.config.settings import rule_enabled
 from jaxlint.infer.known.values import as_instance
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
-from jaxlint.pytrees.hashing import hashes_fields, is_hashable, says_itself
+from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules import rule_named
 from jaxlint.rules.base import Problem
@@ -209,7 +209,7 @@ class TypesOnly:
     ) -> None:
         """Report a comparison of the fields of two instances of `cls`."""
         compares = cls.eq is True or cls.framework.is_tuple
-        if compares and cls.framework.compares_fields and not any(says_itself(c, "__eq__") for c in cls.mro):
+        if compares and cls.framework.compares_fields and not cls.answers("__eq__"):
             from jaxlint.rules.analyses.fields.compared import unequal_message
 
             message = unequal_message(how, cls.name, array, when)

@@ -12,7 +12,7 @@ from jaxlint.cache.digests import digest
 from jaxlint.cache.packs import PackWriter
 from jaxlint.cache.store import Cache
 from jaxlint.config.settings import Settings
-from jaxlint.finding import Confidence, Finding
+from jaxlint.finding import Confidence
 from jaxlint.linter import checker as checking
 from jaxlint.linter import storage
 from jaxlint.linter.checker import Checker
@@ -26,20 +26,6 @@ from tests.small_project import BOTH, STEP, found, write_project
 
 pytestmark = pytest.mark.usefixtures("small_heap")
 FIXTURES = sorted((Path(__file__).parent.parent.parent / "fixtures").rglob("*.py"))
-
-
-@pytest.fixture
-def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The paths of the modules that are checked."""
-    checked: list[str] = []
-    check = Checker.check
-
-    def noted(checker: Checker, module: Module) -> list[Finding]:
-        checked.append(module.path)
-        return check(checker, module)
-
-    monkeypatch.setattr(Checker, "check", noted)
-    return checked
 
 
 def test_only_what_leads_to_a_change_is_checked_again(tmp_path: Path, checked: list[str]) -> None:

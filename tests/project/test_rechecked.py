@@ -12,10 +12,8 @@ import pytest
 
 from jaxlint.cache.store import Cache
 from jaxlint.config.settings import Settings
-from jaxlint.finding import Confidence, Finding
-from jaxlint.linter.checker import Checker
+from jaxlint.finding import Confidence
 from jaxlint.linter.engine import check_paths
-from jaxlint.project.modules import Module
 
 BASE = '''from functools import partial
 from typing import Any, Generic, TypeVar
@@ -163,23 +161,16 @@ def write_suite(root: Path) -> Path:
 
 
 @pytest.mark.usefixtures("small_heap")
-def test_a_change_in_one_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_in_one_environment(tmp_path: Path, checked: list[str]) -> None:
     """What a body returns, and what it does, changes in one of twelve modules: at most a third is checked again."""
-    suite, checked = write_suite(tmp_path), list[str]()
-    check = Checker.check
-
-    def noted(checker: Checker, module: Module) -> list[Finding]:
-        checked.append(Path(module.path).name)
-        return check(checker, module)
-
-    monkeypatch.setattr(Checker, "check", noted)
+    suite = write_suite(tmp_path)
 
     def run() -> set[str]:
         checked.clear()
         settings = Settings(min_confidence=Confidence.LOW)
         result = check_paths([str(tmp_path)], settings, cache=Cache(str(tmp_path / "cache")))
         assert not result.errors
-        return set(checked)
+        return {Path(path).name for path in checked}
 
     every = {path.name for path in suite.glob("*.py")}
     assert run() == every

@@ -22,7 +22,7 @@ from jaxlint.infer.known.values import (
     plain,
 )
 from jaxlint.libraries.updates import TRAIN_STATE
-from jaxlint.pytrees.hashing import hashes_fields, is_hashable, says_itself
+from jaxlint.pytrees.hashing import hashes_fields, is_hashable
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.instances.given_literals import is_given, is_given_no_array
 
@@ -192,4 +192,4 @@ def lacks_equality(cls: PytreeClass) -> bool:
     if any(len(c.symbol.declaration.bases) != len(c.parents) for c in cls.mro):
         return False  # a protocol, say, which other classes fulfil
     made_equal = (c.params is not None and c.params.eq is not False for c in cls.mro)
-    return not any(made_equal) and not any(says_itself(c, "__eq__") for c in cls.mro)
+    return not any(made_equal) and not cls.answers("__eq__")

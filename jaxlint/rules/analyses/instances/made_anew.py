@@ -9,7 +9,7 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.syntax.expressions import Binary, Call, Display, Expr, Name, dotted, last_name, unpacked
+from jaxlint.syntax.expressions import Binary, Call, Display, Expr, Name, dotted, item_of, last_name, unpacked
 from jaxlint.syntax.statements import Assign, bound_once, looked_up
 
 
@@ -52,8 +52,8 @@ def _part_of(returned: Expr, part: int | None, bound: Mapping[str, Expr]) -> Exp
     """One of the values of a tuple that a function returns, or all that it returns; None if that is no tuple."""
     if part is None:
         return returned
-    items = returned.items if isinstance(returned, Display) and not returned.has_star else ()
-    return looked_up(items[part], bound) if part < len(items) else None
+    item = item_of(returned, part)
+    return None if item is None else looked_up(item, bound)
 
 
 def _computed(made: Expr | None, cls: PytreeClass, bound: Mapping[str, Expr]) -> Set[str]:

@@ -12,9 +12,7 @@ from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Expr, Span
 
 
-def flattening_problem(
-    cls: PytreeClass, at: Expr | Function | Span, message: str, advice: str, fix: Proposal | None = None
-) -> Problem:
+def flattening_problem(at: Expr | Function | Span, message: str, advice: str, fix: Proposal | None = None) -> Problem:
     """What is wrong with how a class is taken apart and rebuilt."""
     return Problem(
         at=at if isinstance(at, Span) else at.at,
@@ -30,5 +28,5 @@ def not_taken(cls: PytreeClass, back: Rebuilt, by: str, found: Mismatch) -> Prob
     what = f"{by} does not pass `{found.left}` of `{cls.name}`, which is in the aux data"
     way_out = f"pass `{found.left}`"
     return flattening_problem(
-        cls, place_of(back.last.at), f"{what}: each transformation resets it to its default; {way_out}", way_out
+        place_of(back.last.at), f"{what}: each transformation resets it to its default; {way_out}", way_out
     )

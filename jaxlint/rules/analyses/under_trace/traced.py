@@ -9,7 +9,6 @@ from jaxlint.infer.known.values import Array, Choice, Container, Instance, Scala
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import External
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.hashing import says_itself
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.syntax.expressions import Subscript
 from jaxlint.syntax.source import Source
@@ -92,7 +91,7 @@ def _is_refused(cls: PytreeClass, evaluator: Evaluator) -> bool:
 
 def _hashes_itself(cls: PytreeClass) -> bool:
     """Whether a class of the project states equality and hash of instances that hold arrays."""
-    return all(any(says_itself(c, name) for c in cls.mro) for name in ("__hash__", "__eq__"))
+    return cls.answers("__hash__") and cls.answers("__eq__")
 
 
 def holds_settings(cls: PytreeClass, evaluator: Evaluator) -> bool:

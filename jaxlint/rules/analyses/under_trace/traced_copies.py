@@ -9,7 +9,7 @@ import msgspec
 from jaxlint.infer.known.values import Instance, Value
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, last_name
+from jaxlint.syntax.expressions import Attribute, Call, Expr, last_name
 
 
 class Traced(msgspec.Struct, frozen=True):
@@ -23,12 +23,6 @@ def runs_plainly(symbol: FunctionSymbol) -> bool:
     """Whether a call runs the body of a function of a module, and gives what it returns."""
     function = symbol.declaration
     return not (function.owner or function.scope or function.decorators or function.is_generator or function.is_async)
-
-
-def item_of(returned: Expr | None, part: int) -> Expr | None:
-    """One of the values of a tuple that is written out."""
-    items = returned.items if isinstance(returned, Display) and not returned.has_star else ()
-    return items[part] if part < len(items) else None
 
 
 def is_pytree(value: Value) -> TypeGuard[Instance]:

@@ -32,7 +32,7 @@ from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.instances.methods import is_overridden
 from jaxlint.rules.analyses.under_trace.computed_from import Origins
-from jaxlint.rules.analyses.under_trace.traced_copies import Traced, copied, is_pytree, item_of, runs_plainly
+from jaxlint.rules.analyses.under_trace.traced_copies import Traced, copied, is_pytree, runs_plainly
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
@@ -49,6 +49,7 @@ from jaxlint.syntax.expressions import (
     dotted,
     is_none,
     is_slice,
+    item_of,
     root,
 )
 from jaxlint.syntax.statements import (
