@@ -26,7 +26,8 @@ from jaxlint.pytrees.frameworks import (
 from jaxlint.pytrees.frameworks.jax_register import DROPS_BY_NAME
 from jaxlint.pytrees.interpreted import Env, TheClass, Undecided
 from jaxlint.pytrees.interpreter import Interpreter
-from jaxlint.pytrees.model import Field, FieldLists, Kind, Placed, PytreeClass, Registration, merge_mro, truth
+from jaxlint.pytrees.linearisation import merge_mro
+from jaxlint.pytrees.model import Field, FieldLists, Kind, Placed, PytreeClass, Registration, truth
 from jaxlint.pytrees.project_decorators import Made, a_field, decorate, decorate_by_call, is_unsure, registers_subclass
 from jaxlint.pytrees.registrations import Registrations
 from jaxlint.pytrees.target import Target

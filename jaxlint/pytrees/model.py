@@ -14,6 +14,7 @@ import msgspec
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Framework, LeafOrder, Role, Unflatten
+from jaxlint.pytrees.linearisation import merge_mro
 from jaxlint.symbols.outline import ClassAssignment, Function, Parameter, SelfAssignment
 from jaxlint.syntax.expressions import Constant, DictDisplay, Display, Expr, Name, Span, dotted, is_special, last_name
 from jaxlint.syntax.statements import parts
@@ -480,23 +481,6 @@ class PytreeClass(msgspec.Struct, eq=False, dict=True):
             if cls.unknown_decorator or (not cls.fields_known and not cls.is_pytree):
                 return None
         return None
-
-
-def merge_mro(sequences: list[list[PytreeClass]]) -> list[PytreeClass]:
-    """C3 linearisation; falls back to first-come order where the bases contradict each other."""
-    result: list[PytreeClass] = []
-    pending = [s for s in sequences if s]
-    while pending:
-        for sequence in pending:
-            head = sequence[0]
-            if not any(head in other[1:] for other in pending):
-                break
-        else:
-            head = pending[0][0]
-        result.append(head)
-        pending = [[c for c in s if c is not head] for s in pending]
-        pending = [s for s in pending if s]
-    return result
 
 
 def _is_for_function(field: Field) -> bool:
