@@ -364,8 +364,7 @@ def _compared(
     at, name = flatten[1].at if flatten[0] is cls else cls.symbol.declaration.name_at, flatten[1].name
     counted = miscounted(first, second)
     if counted is not None:
-        what = counted.said(f"`{name}` of `{cls.name}`", "`tree_unflatten`")
-        yield flattening_problem(at, what, "give as many as are unpacked")
+        yield counted.problem(at, f"`{name}` of `{cls.name}`", "`tree_unflatten`")
         return
     result = compared(cls, first, second, makers, evaluator)
     if result is None:
@@ -412,7 +411,7 @@ def _left_out(cls: PytreeClass, at: Span, by: str, found: Mismatch, evaluator: E
     return replace(problem, confidence=Confidence.MEDIUM) if found.by_name else problem
 
 
-def _new_without_arguments(cls: PytreeClass, by: str, call: Call, method: Function, required: str) -> Problem:
+def _new_without_arguments(cls: PytreeClass, by: str, call: Call, required: str) -> Problem:
     return flattening_problem(
         call,
         f"`{by}` calls `__new__` of `{cls.name}`, which requires `{required}`: the first transformation fails"
@@ -442,8 +441,7 @@ def _by_functions(one: Registered, evaluator: Evaluator) -> Iterator[tuple[bool,
         return
     counted = miscounted(first, second)
     if counted is not None:
-        what = counted.said(f"{gives}, which flattens `{cls.name}`,", takes)
-        yield False, flattening_problem(first.at, what, "give as many as are unpacked")
+        yield False, counted.problem(first.at, f"{gives}, which flattens `{cls.name}`,", takes)
         return
     result = compared(cls, first, second, makers, evaluator)
     if result is None:

@@ -252,7 +252,7 @@ def _only_run_by_init(cls: PytreeClass) -> frozenset[str]:
     return frozenset(run).difference(*(method.self_calls | method.self_reads for method in others))
 
 
-def made_without_arguments(cls: PytreeClass, body: Body, makers: set[str]) -> tuple[Call, Function, str] | None:
+def made_without_arguments(cls: PytreeClass, body: Body, makers: set[str]) -> tuple[Call, str] | None:
     """A call `Cls.__new__(Cls)` of the class's own `__new__`, and the parameter that it requires."""
     owner = next((c for c in cls.mro if "__new__" in c.symbol.declaration.methods), None)
     if owner is None:
@@ -265,7 +265,7 @@ def made_without_arguments(cls: PytreeClass, body: Body, makers: set[str]) -> tu
         match part:
             case Call(func=Attribute(value=held, attr="__new__"), args=(argument,)) if not argument.star:
                 if dotted(held) in makers and dotted(argument.value) in makers:
-                    return part, method, required.name
+                    return part, required.name
     return None
 
 

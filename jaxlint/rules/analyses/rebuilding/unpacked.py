@@ -5,7 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from jaxlint.rules.analyses.rebuilding.flattening import Routine
-from jaxlint.syntax.expressions import Constant, Display, Name, Subscript
+from jaxlint.rules.analyses.rebuilding.reported import flattening_problem
+from jaxlint.rules.base import Problem
+from jaxlint.syntax.expressions import Constant, Display, Name, Span, Subscript
 from jaxlint.syntax.statements import Assign, Return, blocks, looked_up, only_bound, own_parts, target_names
 
 #: What is said of the two things that jax passes, one of it and several.
@@ -19,10 +21,10 @@ class Miscounted(msgspec.Struct, frozen=True):
     taken: str
     error: str
 
-    def said(self, gives: str, takes: str) -> str:
+    def problem(self, at: Span, gives: str, takes: str) -> Problem:
         """What happens then, of functions that are named so."""
-        what = f"{gives} gives {self.given}, and {takes} {self.taken}: the first transformation fails"
-        return f"{what} ({self.error}); give as many as it takes"
+        what = f"{gives} gives {self.given}, and {takes} {self.taken}: the first transformation fails ({self.error})"
+        return flattening_problem(at, f"{what}; give as many as it takes", "give as many as are unpacked")
 
 
 def miscounted(first: Routine, second: Routine) -> Miscounted | None:
