@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_TYPES, JAXTYPING_DTYPES
+from jaxlint.libraries.refused import REFUSED_TYPES
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.libraries.trees import FROZEN_DICT
 from jaxlint.libraries.updates import SELECT, UPDATE_FUNCTIONS
@@ -32,7 +33,6 @@ from jaxlint.pytrees.frameworks import (
 )
 from jaxlint.pytrees.interpreter import Interpreter
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.non_arrays import REFUSED_TYPES
 from jaxlint.pytrees.registrations import Registrations
 from jaxlint.pytrees.stubs import ALWAYS, described, is_stub
 from jaxlint.pytrees.target import ExtraField, Target

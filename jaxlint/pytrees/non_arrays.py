@@ -1,8 +1,8 @@
-"""Types whose values JAX refuses as leaves of a transformed argument (facts/semantics.md, 6.1; jax 0.10.2)."""
+"""Whether the values of an annotated type are such as JAX refuses as leaves."""
 
 from __future__ import annotations
 
-from jaxlint.libraries import linen
+from jaxlint.libraries.refused import REFUSED_TYPES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol, ValueSymbol
 from jaxlint.pytrees.model import Placed
@@ -10,54 +10,8 @@ from jaxlint.symbols.outline import Class
 from jaxlint.syntax.ast_expressions import parse_annotation
 from jaxlint.syntax.expressions import Attribute, Binary, Constant, Display, Expr, Name, Subscript, is_ellipsis
 
-FUNCTION = "a function"
 #: What the description of a container of such values begins with.
 CONTAINER = "a container that holds "
-#: What the values of a type are called in a message.
-REFUSED_TYPES = {
-    "builtins.str": "a str",
-    "builtins.bytes": "bytes",
-    "builtins.slice": "a slice",
-    "builtins.range": "a range",
-    "builtins.set": "a set",
-    "builtins.frozenset": "a set",
-    "typing.Set": "a set",
-    "typing.FrozenSet": "a set",
-    "typing.AbstractSet": "a set",
-    "collections.abc.Set": "a set",
-    "builtins.callable": FUNCTION,  # written by many who mean `Callable`
-    "builtins.type": "a class",
-    "typing.Type": "a class",
-    "typing.Callable": FUNCTION,
-    "collections.abc.Callable": FUNCTION,
-    "typing.Iterator": "an iterator",
-    "typing.Generator": "a generator",
-    "collections.abc.Iterator": "an iterator",
-    "collections.abc.Generator": "a generator",
-    "types.FunctionType": FUNCTION,
-    "functools.partial": "a partial",
-    "optax.Schedule": FUNCTION,
-    "optax.GradientTransformation": "an optimizer",
-    "optax.GradientTransformationExtraArgs": "an optimizer",
-    "numpy.dtype": "a dtype",
-    "jax.numpy.dtype": "a dtype",
-    "pathlib.Path": "a path",
-    "pathlib.PurePath": "a path",
-    "pathlib.PosixPath": "a path",
-    "logging.Logger": "a logger",
-    "jax.sharding.PartitionSpec": "a PartitionSpec",
-    "jax.sharding.Mesh": "a mesh",
-    "jax.sharding.NamedSharding": "a sharding",
-    "jax.sharding.Sharding": "a sharding",
-    linen.MODULE: "a linen module",
-    "datetime.datetime": "a datetime",
-    "datetime.date": "a date",
-    "datetime.timedelta": "a timedelta",
-    "decimal.Decimal": "a Decimal",
-    "fractions.Fraction": "a Fraction",
-    "re.Pattern": "a pattern",
-    "types.ModuleType": "a module",
-}
 _ENUMS = frozenset({"enum.Enum", "enum.StrEnum", "enum.Flag"})
 #: Containers, whose elements are the leaves.
 _CONTAINERS = frozenset(

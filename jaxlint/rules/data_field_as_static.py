@@ -28,6 +28,11 @@ from jaxlint.infer.known.values import (
 )
 from jaxlint.infer.transforms.applied import abstracting, tracing_arrays
 from jaxlint.infer.transforms.calling import piece_of
+from jaxlint.libraries.static_arguments import (
+    ERRORS,
+    NUMPY_SHAPE,
+    SHAPE,
+)
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
@@ -37,10 +42,7 @@ from jaxlint.rules.analyses.instances.callees import Callee, called_by, callee_o
 from jaxlint.rules.analyses.instances.given_literals import is_updated
 from jaxlint.rules.analyses.instances.methods import is_overridden
 from jaxlint.rules.analyses.under_trace.static_uses import (
-    ERRORS,
     INSTEAD,
-    NUMPY_SHAPE,
-    SHAPE,
     StaticUses,
     Use,
     asks_for_shapes_in,

@@ -12,13 +12,14 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Construct, Cross, Event, KeywordValue
 from jaxlint.infer.known.values import NONE, UNKNOWN, Choice, Container, Scalar, Value, plain, without_none
 from jaxlint.infer.transforms.calling import led_to
+from jaxlint.libraries.refused import FUNCTION
 from jaxlint.project.index import TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
-from jaxlint.pytrees.non_arrays import CONTAINER, FUNCTION
+from jaxlint.pytrees.non_arrays import CONTAINER
 from jaxlint.rules.base import ClassRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, Conditional, Expr, Name

@@ -9,12 +9,12 @@ from jaxlint.infer.evaluating.events import Cross
 from jaxlint.infer.known.values import NONE, Choice, Container, Instance, Value, options, plain
 from jaxlint.infer.transforms.applications import Application
 from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
+from jaxlint.libraries.refused import FUNCTION
 from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.pytrees.non_arrays import FUNCTION
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, Conditional, DictDisplay, Display, Expr, is_none
 

@@ -11,20 +11,22 @@ import msgspec
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.infer.transforms.calling import piece_of
-from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.instances.methods import may_have
-from jaxlint.rules.analyses.under_trace.static_uses import (
+from jaxlint.libraries.static_arguments import (
     CHECK,
     CONVERSION,
-    INSTEAD,
     KEY,
     LEAST,
     LOGICAL,
     LOOP,
     NUMPY,
     TRUTH,
+)
+from jaxlint.project.modules import Module
+from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.pytrees.model import PytreeClass
+from jaxlint.rules.analyses.instances.methods import may_have
+from jaxlint.rules.analyses.under_trace.static_uses import (
+    INSTEAD,
     StaticUses,
     Use,
 )

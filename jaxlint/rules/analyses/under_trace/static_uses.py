@@ -7,6 +7,30 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from jaxlint.infer.bodies.contents import contents_of
+from jaxlint.libraries.static_arguments import (
+    AXIS,
+    CHECK,
+    CONVERSION,
+    COUNT,
+    INDEX,
+    KEY,
+    LEAST,
+    LENGTH,
+    LOGICAL,
+    LOOP,
+    NUMBER,
+    NUMBERS,
+    NUMPY,
+    NUMPY_SHAPE,
+    RANDOM,
+    SHAPE,
+    SHAPED,
+    SHAPED_BY_NUMPY,
+    SLICE,
+    TAKING_ARRAYS,
+    TRUTH,
+    WITH_AXIS,
+)
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.rules.analyses.under_trace.computed_from import Origins, is_behind
 from jaxlint.rules.analyses.under_trace.library_forms import number_kind
@@ -52,41 +76,6 @@ from jaxlint.syntax.statements import (
     parts,
 )
 
-TRUTH, LOOP, CHECK = "in a condition", "in the condition of a loop", "in an assertion"
-#: Operators of Python that ask for a truth value, where they make another one of it.
-LOGICAL = {operator: f"for `{operator}`" for operator in ("and", "or", "not")}
-COUNT, SHAPE, SLICE, INDEX, LENGTH, KEY, CONVERSION, NUMBER, AXIS, KEYS, LEAST, NUMPY, NUMPY_SHAPE = (
-    "for the number of turns",
-    "in a shape",
-    "in a slice",
-    "as an index",
-    "for a number of elements",
-    "as a key",
-    "as a Python number",
-    "as a fixed number",
-    "as an axis",
-    "for the number of keys",
-    "in a comparison",
-    "for a function of numpy",
-    "in the shape of an array of numpy",
-)
-#: What is raised for each (jax 0.10.2).
-ERRORS = {
-    **dict.fromkeys((TRUTH, LOOP, CHECK, *LOGICAL.values()), "TracerBoolConversionError"),
-    COUNT: "TracerIntegerConversionError",
-    SHAPE: "TypeError (Shapes must be 1D sequences of concrete values of integer type)",
-    SLICE: "IndexError (Slice entries must be static integers)",
-    INDEX: "TracerIntegerConversionError",
-    LENGTH: "TracerIntegerConversionError",
-    KEY: "TypeError (unhashable type)",
-    CONVERSION: "ConcretizationTypeError",
-    NUMBER: "ConcretizationTypeError",
-    AXIS: "TypeError or ValueError (an axis must be a Python integer)",
-    KEYS: "TypeError (it is part of a shape)",
-    LEAST: "TracerBoolConversionError",
-    NUMPY: "TracerArrayConversionError",
-    NUMPY_SHAPE: "TracerIntegerConversionError or TypeError",
-}
 #: What does the same with a value that changes all the time.
 INSTEAD = {
     TRUTH: "use `jnp.where` or `jax.lax.cond`",
@@ -101,68 +90,14 @@ INSTEAD = {
     LEAST: "use `jnp.minimum` or `jnp.maximum`",
     NUMPY: "use `jax.numpy`",
 }
-#: Functions of `jax.numpy` and `jax.random` that take a shape or a number of elements: where, and by which keywords.
-_SHAPED = {
-    **dict.fromkeys(("zeros", "ones", "empty", "full"), (0, "shape")),
-    **dict.fromkeys(("eye", "identity", "arange"), (0, "N")),
-    **dict.fromkeys(("reshape", "broadcast_to"), (1, "shape")),
-    **dict.fromkeys(("normal", "uniform", "exponential", "gumbel", "laplace", "randint"), (1, "shape")),
-    **dict.fromkeys(("rademacher", "cauchy", "bits"), (1, "shape")),
-    **dict.fromkeys(("bernoulli", "gamma", "poisson"), (2, "shape")),
-    **dict.fromkeys(("categorical", "truncated_normal"), (3, "shape")),
-    "dynamic_slice": (2, "slice_sizes"),
-    "tile": (1, "reps"),
-    "tri": (0, "N"),
-    "one_hot": (1, "num_classes"),
-    "top_k": (1, "k"),
-}
-_RANDOM = frozenset(
-    """normal uniform exponential gumbel laplace randint bernoulli categorical rademacher cauchy bits gamma poisson
-    truncated_normal""".split()
-)
-#: Those that numpy has, too.
-_SHAPED_BY_NUMPY = frozenset("zeros ones empty full eye identity".split())
-#: Functions that convert an argument to a number of Python, or take it for the number of what they make: where, by
-#: which keyword, and what for.
-_NUMBERS = {
-    **dict.fromkeys((f"jax.numpy.{name}" for name in ("linspace", "logspace", "geomspace")), (2, "num", NUMBER)),
-    **dict.fromkeys((f"jax.numpy.{name}" for name in ("split", "array_split")), (1, "indices_or_sections", NUMBER)),
-    **dict.fromkeys((f"jax.ops.segment_{n}" for n in ("sum", "max", "min", "prod")), (2, "num_segments", NUMBER)),
-    **dict.fromkeys(
-        (f"math.{n}" for n in "sqrt log log2 log10 exp sin cos tan ceil floor".split()), (0, "", CONVERSION)
-    ),
-    **dict.fromkeys(("jax.numpy.nonzero", "jax.numpy.argwhere"), (9, "size", NUMBER)),
-    **dict.fromkeys((f"jax.numpy.{name}_indices" for name in ("triu", "tril", "diag")), (0, "n", NUMBER)),
-    **dict.fromkeys((f"jax.numpy.fft.{name}" for name in ("fftfreq", "rfftfreq")), (0, "n", NUMBER)),
-    **dict.fromkeys((f"jax.numpy.{name}" for name in ("hanning", "hamming", "blackman")), (0, "M", NUMBER)),
-    "jax.numpy.pad": (1, "pad_width", NUMBER),
-    "jax.numpy.repeat": (1, "repeats", NUMBER),
-    **dict.fromkeys(
-        (f"numpy.{n}" for n in "sqrt log log2 log10 exp sin cos tan ceil floor arange".split()), (0, "", NUMPY)
-    ),
-    **dict.fromkeys((f"numpy.{name}" for name in ("hanning", "hamming", "blackman")), (0, "M", NUMPY)),
-    "numpy.linspace": (2, "num", LENGTH),
-    "numpy.repeat": (1, "repeats", NUMPY),
-    "jax.numpy.bincount": (9, "length", NUMBER),
-    "jax.numpy.expand_dims": (1, "axis", AXIS),
-    "jax.lax.iota": (1, "size", SHAPE),
-    "jax.lax.dynamic_slice_in_dim": (2, "slice_size", LENGTH),
-    "jax.lax.scan": (3, "length", COUNT),
-    "jax.random.split": (1, "num", KEYS),
-    "jax.random.permutation": (1, "x", NUMBER),
-}
-#: Of these, what takes an array of more dimensions, too.
-_TAKING_ARRAYS = frozenset({"jax.random.permutation"})
-#: The libraries whose functions want the number of an axis.
-_WITH_AXIS = frozenset({"jax.numpy", "jax.numpy.linalg", "jax.nn"})
 #: The functions of jax that run what they are given, at once.
 _RUNNING = ("jax.lax.", *TREE_MAPS)
 _CONVERSIONS = frozenset({"int", "float", "bool"})
 #: What makes the same shape of a list or a tuple.
 _COPYING = frozenset({"builtins.tuple", "builtins.list"})
 #: The last parts of the names of all these functions, and those of methods that do the same.
-_TAKING_SHAPES = frozenset({*_SHAPED, "reshape", "iota"})
-_ASKING = _TAKING_SHAPES | _CONVERSIONS | {"range", "min", "max", "item", *(n.rpartition(".")[2] for n in _NUMBERS)}
+_TAKING_SHAPES = frozenset({*SHAPED, "reshape", "iota"})
+_ASKING = _TAKING_SHAPES | _CONVERSIONS | {"range", "min", "max", "item", *(n.rpartition(".")[2] for n in NUMBERS)}
 
 
 class Use(msgspec.Struct, frozen=True):
@@ -344,29 +279,29 @@ class StaticUses:
             self._use(positional[0], CONVERSION)
         elif name in ("builtins.min", "builtins.max") and len(positional) > 1:
             self._least(positional)
-        elif name in _NUMBERS:
-            place, keyword, how = _NUMBERS[name]
+        elif name in NUMBERS:
+            place, keyword, how = NUMBERS[name]
             number = positional[place] if place < len(positional) else call.keyword(keyword)
             if number is not None and call.keyword("total_repeat_length") is None:
                 for part in (part for item in items_of(number) for part in items_of(item)):
-                    self._use(part, how, takes_arrays=name in _TAKING_ARRAYS)
-        elif last in _SHAPED and module in ("jax.numpy", "jax.random", "jax.nn", "jax.lax"):
-            index, keyword = _SHAPED[last]
-            if (last in _RANDOM) is (module == "jax.random"):
+                    self._use(part, how, takes_arrays=name in TAKING_ARRAYS)
+        elif last in SHAPED and module in ("jax.numpy", "jax.random", "jax.nn", "jax.lax"):
+            index, keyword = SHAPED[last]
+            if (last in RANDOM) is (module == "jax.random"):
                 shape = positional[index] if index < len(positional) else call.keyword(keyword)
                 if last == "arange":  # whose error is that of a conversion
                     for part in positional:
                         self._use(part, NUMBER)
                 elif shape is not None:
                     self._shape(shape, SHAPE)
-        elif module == "numpy" and last in _SHAPED_BY_NUMPY:
-            self._shape(positional[0] if positional else call.keyword(_SHAPED[last][1]), NUMPY_SHAPE)
+        elif module == "numpy" and last in SHAPED_BY_NUMPY:
+            self._shape(positional[0] if positional else call.keyword(SHAPED[last][1]), NUMPY_SHAPE)
         elif isinstance(call.func, Attribute) and call.func.attr == "reshape" and not name:
             for size in (a.value for a in call.args if a.keyword in (None, "shape")):
                 self._shape(size, SHAPE)
         elif isinstance(call.func, Attribute) and call.func.attr == "item" and not positional:
             self._use(call.func.value, CONVERSION)
-        axis = call.keyword("axis") if module in _WITH_AXIS else None
+        axis = call.keyword("axis") if module in WITH_AXIS else None
         if axis is not None:
             self._use(axis, AXIS)
 
