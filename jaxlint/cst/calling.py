@@ -18,6 +18,7 @@ from jaxlint.cst.rewriting import (
     keyword_argument,
     rewriters,
 )
+from jaxlint.cst.shapes import is_bound, names
 from jaxlint.cst.trees import Tree
 from jaxlint.syntax.expressions import Span
 
@@ -97,9 +98,26 @@ def _move_field(change: MoveField, tree: Tree, locate: Locate) -> dict[cst.CSTNo
         raise CannotChange("they are not declared in the same block")
     if not all(isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 for line in (moved, other)):
         raise CannotChange("other statements stand in the line")
-    order = [line for line in block.body if line is not moved]
-    order.insert(next(n for n, line in enumerate(order) if line is other), moved)  # type: ignore[arg-type]
+    start, end = (list(block.body).index(line) for line in (other, moved))  # type: ignore[arg-type]
+    if names([moved]) & {name for line in block.body[start:end] for name in _bound(line, tree)} or start > end:
+        raise CannotChange("it needs what is declared in between")
+    is_described = end + 1 < len(block.body) and _describes(block.body[end + 1])
+    taken = block.body[end : end + 1 + is_described]
+    order = [*block.body[:start], *taken, *block.body[start:end], *block.body[end + len(taken) :]]
     return {block: lambda old: old.with_changes(body=order)}
+
+
+def _bound(line: cst.CSTNode, tree: Tree) -> set[str]:
+    """The names that a line of a class binds."""
+    if isinstance(line, (cst.ClassDef, cst.FunctionDef)):
+        return {line.name.value}
+    return {name.value for name in tree.below(line, cst.Name) if is_bound(name, tree.around(name))}
+
+
+def _describes(line: cst.CSTNode) -> bool:
+    """Whether a line is nothing but a string: what stands so below a field describes it."""
+    only = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
+    return isinstance(only, cst.Expr) and isinstance(only.value, (cst.SimpleString, cst.ConcatenatedString))
 
 
 @rewriters.register

@@ -84,7 +84,8 @@ class Readings:
                 value = _better(event.value, read.value)
                 return replace(event, value=value, mutable_copy=event.mutable_copy or read.mutable_copy)
             case AssignItem(), AssignItem():
-                return replace(event, receiver=read.receiver, owner=read.owner, made_here=read.made_here)
+                receiver, owner, holders = read.receiver, read.owner, read.holders
+                return replace(event, receiver=receiver, owner=owner, holders=holders, made_here=read.made_here)
         return event
 
     def _around(self, module: Module, row: int) -> _Read:

@@ -280,14 +280,22 @@ def test_what_was_hidden_is_fixed_too_where_the_same_is_found_elsewhere() -> Non
     assert after == (HEADER + two.format("step")).replace("    state.replace", "    state = state.replace")
 
 
-def test_what_holds_it_is_renewed() -> None:
+@pytest.mark.parametrize(
+    ("assigned", "update"),
+    [("step = 1", "step=1"), ("step[0] = 1", "step=r.s.step.at[0].set(1)")],
+)
+def test_what_holds_it_is_renewed(assigned: str, update: str) -> None:
     text = HEADER + (
-        "@struct.dataclass\nclass Run:\n    state: State\n\n\n"
-        "def f(run: Run):\n    run.state.step = 1\n    return run\n"
+        "@struct.dataclass\nclass Run:\n    s: State\n\n\n"
+        f"def f(r: Run):\n    r.s.{assigned}\n    return r\n\n\n"
+        f"class Runner:\n    def __init__(self, r: Run):\n        self.r = r\n\n"
+        f"    def f(self):\n        self.r.s.{assigned}\n"
     )
-    after, left = fix_source(text)
+    after, left = fix_source(text, unsafe=True)
     assert not left
-    assert after == text.replace("run.state.step = 1", "run = run.replace(state=run.state.replace(step=1))")
+    renewed = text.replace(f"    r.s.{assigned}", f"    r = r.replace(s=r.s.replace({update}))")
+    kept = f"self.r = self.r.replace(s=self.r.s.replace({update.replace('r.', 'self.r.')}))"
+    assert after == renewed.replace(f"self.r.s.{assigned}", kept)
 
 
 ITEMS = {

@@ -32,6 +32,7 @@ from flax import struct
 @struct.dataclass
 class Inner:
     y: int = 1
+    grid: jax.Array = dataclasses.field(default_factory=lambda: jnp.zeros(2))
 
 
 @struct.dataclass
@@ -59,6 +60,7 @@ class Mutable:
 @dataclasses.dataclass(eq=False)
 class Inner(Mutable):
     y: int = 1
+    grid: jax.Array = dataclasses.field(default_factory=lambda: jnp.zeros(2))
 
 
 @dataclasses.dataclass(eq=False)
@@ -72,7 +74,7 @@ SHOWING = """
 
 def show(*states: State) -> None:
     for one in states:
-        print(int(one.x), int(one.z), [int(v) for v in one.board], int(one.inner.y))
+        print(int(one.x), int(one.z), *map(int, one.board), int(one.inner.y), *map(int, one.inner.grid))
 
 
 def mk() -> State:
@@ -91,6 +93,8 @@ CHANGES = [
         "S.x = 5\nS.z = 6",
         "S.x = 5\nS.z += 6\nS.inner.y = 8",
         "S.x = 5\nS.z = int(repr(S).count('x=5'))",
+        "S.inner.grid[1] = 9",
+        "S.inner.grid[1] += 9",
     ),
 ]
 

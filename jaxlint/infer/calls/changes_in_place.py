@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.notes import Notes
 from jaxlint.infer.known.deferred import Held, Values
@@ -74,6 +76,12 @@ class ChangesInPlace:
                     place, how, held = outer, "attribute", self.evaluator.evaluate(outer, env)
         self.notes.mutate(at, place, held, how, value, owner, env)
 
+    def holders(self, expr: Expr, env: Environment) -> Iterator[Value]:
+        """What the parts of a dotted name are, but for all of it, from the longest to the first."""
+        while isinstance(expr, Attribute):
+            expr = expr.value
+            yield self.evaluator.evaluate(expr, env)
+
     def assign_item(self, target: Subscript, how: str, env: Environment) -> None:
         """Note that an item is assigned; an item of an item of an array is one of the array, too."""
         if self.notes.active is None:
@@ -86,6 +94,9 @@ class ChangesInPlace:
                 outer = plain(self.evaluator.evaluate(held, env))
                 receiver = outer if isinstance(outer, Array) else receiver
             holder = self.evaluator.evaluate(held.value, env) if isinstance(held, Attribute) else UNKNOWN
+            owner = as_instance(holder)
+            above = self.holders(held.value, env) if isinstance(held, Attribute) and owner is not None else ()
+            holders = tuple(map(as_instance, map(plain, above)))
             start = as_instance(self.evaluator.evaluate(root(held), env))
             index = plain(self.evaluator.evaluate(target.index, env))
         if isinstance(receiver, Array) and isinstance(index, Scalar) and index.kind == "str":
@@ -93,4 +104,4 @@ class ChangesInPlace:
         if isinstance(holder, Possibly) and isinstance(held, Attribute):
             self.notes.possible[id(held.value)] = holder.value
         made_here, mutable = start is not None and start.refilled, dotted(root(held)) in env.mutable_copies
-        self.notes.assign_item(target, held, receiver, how, as_instance(holder), made_here, mutable_copy=mutable)
+        self.notes.assign_item(target, held, receiver, how, owner, made_here, mutable_copy=mutable, holders=holders)

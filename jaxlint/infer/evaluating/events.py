@@ -146,6 +146,8 @@ class AssignItem(Event, frozen=True):
     made_here: bool = False
     #: Whether it stands in the `as` target of `copy_and_mutate`, which may be assigned to.
     mutable_copy: bool = False
+    #: The instances that hold the owner, as in `AssignAttribute`.
+    holders: tuple[Instance | None, ...] = ()
 
 
 class KeywordValue(msgspec.Struct, frozen=True):

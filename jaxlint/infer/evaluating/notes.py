@@ -245,12 +245,13 @@ class Notes:
         made_here: bool,
         *,
         mutable_copy: bool = False,
+        holders: tuple[Instance | None, ...] = (),
     ) -> None:
-        """The assignment of an item of `held`, or of an item of an item of it."""
+        """The assignment of an item of `held`, or of an item of an item of it; `holders` hold its `owner`."""
         place = self.active
         if place is not None and not isinstance(receiver, UnknownValue):
             index = target.index
-            self.add(AssignItem(target.at, place, receiver, how, held, index, owner, made_here, mutable_copy))
+            self.add(AssignItem(target.at, place, receiver, how, held, index, owner, made_here, mutable_copy, holders))
 
     # -- updates and calls ------------------------------------------------------------------
 

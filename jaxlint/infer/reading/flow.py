@@ -402,7 +402,7 @@ class UnitReader(CompoundStatements):
                     del env.values[name]  # what the module says of the name holds here too
             case Attribute(value=receiver_expr, attr=attr):
                 receiver = self.evaluator.evaluate(receiver_expr, env)
-                holders = self._holders(receiver_expr, env) if isinstance(receiver, Instance) else ()
+                holders = self.calls.holders(receiver_expr, env) if isinstance(receiver, Instance) else ()
                 self.notes.assign_attribute(target.at, receiver_expr, receiver, attr, how, value, env, holders)
                 if isinstance(receiver_expr, (Attribute, Subscript)) or isinstance(receiver, FieldRead):
                     self.calls.mutate(target.at, receiver_expr, receiver, "attribute", value, env)
@@ -425,12 +425,6 @@ class UnitReader(CompoundStatements):
                     self._set_item(held.id, index, value, env)
             case _:
                 self.evaluator.evaluate(target, env)
-
-    def _holders(self, expr: Expr, env: Environment) -> Iterator[Value]:
-        """What the parts of a dotted name are, but for all of it, from the longest to the first."""
-        while isinstance(expr, Attribute):
-            expr = expr.value
-            yield self.evaluator.evaluate(expr, env)
 
     def _is_bound_again(self, name: str) -> bool:
         """Whether the module binds a name to one function, and to something that is none."""

@@ -69,12 +69,24 @@ def _rebinding(event: AssignAttribute, row: Sequence[Attribute], evaluator: Eval
     if copied is None:
         return None
     change = _updating(event, bound, copied[0], row)
-    holder = instances[depth - 1] if depth else None
-    if holder is not None and is_held_elsewhere(holder.cls, path[depth - 1], evaluator):
-        return None
     if depth:
-        return Proposal(f"Put an updated copy into `{bound}`", Applicability.SAFE, (change,), copied[1])
+        return _putting_into(bound, instances[depth - 1], Applicability.SAFE, change, copied[1], evaluator)
     return _binding(change, _applicability(root, event.place), copied[1], event.place, evaluator)
+
+
+@proposing
+def _putting_into(
+    attribute: str,
+    holder: Instance | None,
+    applicability: Applicability,
+    change: UpdateField,
+    imports: tuple[NeededImport, ...],
+    evaluator: Evaluator,
+) -> Proposal | None:
+    """The fix that puts an updated copy into an attribute that its class assigns, unless others hold what is there."""
+    if holder is not None and is_held_elsewhere(holder.cls, attribute.rpartition(".")[2], evaluator):
+        return None
+    return Proposal(f"Put an updated copy into `{attribute}`", applicability, (change,), imports)
 
 
 def _updating(event: AssignAttribute, base: str, template: str, row: Sequence[Attribute]) -> UpdateField:
@@ -148,23 +160,26 @@ def setting_item(event: AssignItem, applicability: Applicability, evaluator: Eva
     array, place, owner = dotted(event.target), event.place, event.owner
     if array is None or event.how not in ("item", "augment"):
         return None
-    base, _, attr = array.rpartition(".")
-    if not base:
+    root, *path = array.split(".")
+    if not path:
         change = UpdateField(event.at, array, "{value}", array)
         return _binding(change, applicability, (), place, evaluator) if is_own_variable(array, place) else None
     if owner is not None and (owner.cls.frozen is False or not owner.cls.is_pytree or event.mutable_copy):
-        change = UpdateField(event.at, array, "{value}", array)
-        title = f"Put an updated copy into `{array}`"
-        is_held = is_held_elsewhere(owner.cls, attr, evaluator)
-        return None if is_held else Proposal(title, applicability, (change,))
-    if owner is None:
+        return _putting_into(array, owner, applicability, UpdateField(event.at, array, "{value}", array), (), evaluator)
+    instances = [*reversed(event.holders), owner]
+    if owner is None or len(instances) < len(path):
         return None
-    if "." in base or not is_own_variable(base, place):
+    depth = _assignable(path, instances)
+    if not depth and not is_own_variable(root, place):
         return None
-    copied = copy_written(base, [attr], [owner], place, evaluator)
+    bound = ".".join([root, *path[:depth]])
+    copied = copy_written(bound, path[depth:], instances[depth:], place, evaluator)
     if copied is None:
         return None
-    return _binding(UpdateField(event.at, base, copied[0], array), applicability, copied[1], place, evaluator)
+    change = UpdateField(event.at, bound, copied[0], array)
+    if depth:
+        return _putting_into(bound, instances[depth - 1], applicability, change, copied[1], evaluator)
+    return _binding(change, applicability, copied[1], place, evaluator)
 
 
 @proposing
