@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from jaxlint import fix_source
+from jaxlint import fix_paths, fix_source
 from jaxlint.config.settings import Settings
 
 HEAD = """\
@@ -320,3 +322,14 @@ box.size = 4.0
 """
     (found,) = fix_source(program, settings=Settings(select=("JAX401",)), unsafe=True)[1]
     assert found.help == "make a copy with another value of the field that `size` is computed from"
+
+
+@pytest.mark.parametrize(("user", "is_fixed"), [("from a import S, f", False), ("from a import f", True)])
+def test_what_other_modules_import_stays(user: str, is_fixed: bool, tmp_path: Path) -> None:
+    """A variable of the module is not bound to a copy where another module goes on with the original."""
+    kept = "import jax\nfrom flax import struct\n\n\n@struct.dataclass\nclass State:\n    x: int\n\n\n"
+    kept += "S = State(1)\n\n\ndef f() -> None:\n    S.x = 2\n"
+    (tmp_path / "a.py").write_text(kept)
+    (tmp_path / "b.py").write_text(f"{user}\n\nf()\n")
+    fix_paths([str(tmp_path)], Settings(select=("JAX401",)), unsafe=True)
+    assert ((tmp_path / "a.py").read_text() != kept) is is_fixed

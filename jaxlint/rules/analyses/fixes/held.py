@@ -14,8 +14,9 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Place
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.rules.analyses.bodies.around import body_around
+from jaxlint.rules.analyses.bodies.around import body_around, functions_around
 from jaxlint.rules.analyses.bodies.binding import binds, end_of, is_around
+from jaxlint.rules.analyses.changes.returning import mentions
 from jaxlint.symbols.outline import MUTATING, UPDATING, Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
@@ -130,7 +131,18 @@ class _Holders:
     def lose(self, name: str) -> bool:
         """Whether one of them would not see the copy."""
         self._copied = name
-        return self._is_held(name, _MOST_STEPS) or self.escapes(name)
+        is_global = self._at == ANYTIME and self._function is None
+        return self._is_held(name, _MOST_STEPS) or self.escapes(name) or (is_global and self._is_taken_over(name))
+
+    def _is_taken_over(self, name: str) -> bool:
+        """Whether a variable of the module is a default, is in the body of a class, or is imported elsewhere."""
+        module = self._place.module
+        own = [(s.at.lineno, s.at.end_lineno) for s in self._body]
+        own += [function.body_rows for function in module.outline.functions.values()]
+        rows = [at.row for at in mentions(name, module, r"\b")]
+        if not all(any(first <= row <= last for first, last in own) for row in rows):
+            return True
+        return any(any(mentions(name, other, r"\b")) for other in self._evaluator.model.importers(module))
 
     def return_alias(self, name: str) -> bool:
         """Whether the variable is bound to what another one is, and is returned."""
@@ -403,7 +415,17 @@ class _Holders:
         places = [place_of(read.at) for read in reads(self._body, name)]
         inner = [s for s in self._statements if isinstance(s, FunctionDefinition)]
         is_called_later = any(is_around(s, place) for s in inner for place in places)
-        return is_called_later or any(place[:2] >= self._behind for place in places)
+        if is_called_later or any(place[:2] >= self._behind for place in places):
+            return True
+        return self._function is None and self._is_read_in_functions(name)
+
+    def _is_read_in_functions(self, name: str) -> bool:
+        """Whether a function asks for a variable of the module, in which nothing else is called so."""
+        module = self._place.module
+        scopes = module.outline.scopes
+        around = [functions_around(at, module) for at in mentions(name, module, r"\b")]
+        inner = [[scopes[function.inner_scope] for function in some] for some in around if some]
+        return any(all(name not in s.bindings or name in s.is_global for s in some) for some in inner)
 
     def _parts(self) -> Sequence[Expr]:
         return [part for statement in self._statements for part in own_parts(statement)]
