@@ -60,6 +60,8 @@ def _name_argument(change: NameArgument, tree: Tree, locate: Locate) -> dict[cst
     if argument.keyword is not None or argument.star:
         raise CannotChange("the argument is not positional")
     call = next(tree.around(argument))
+    if isinstance(call, cst.Call) and any(arg.star == "*" for arg in call.args):
+        raise CannotChange("there are positional arguments that cannot be named")
     is_alone = not change.is_one_of_many
     if is_alone and isinstance(call, cst.Call) and any(arg.keyword is None for arg in call.args if arg is not argument):
         raise CannotChange("there are other positional arguments")

@@ -333,3 +333,14 @@ def test_what_other_modules_import_stays(user: str, is_fixed: bool, tmp_path: Pa
     (tmp_path / "b.py").write_text(f"{user}\n\nf()\n")
     fix_paths([str(tmp_path)], Settings(select=("JAX401",)), unsafe=True)
     assert ((tmp_path / "a.py").read_text() != kept) is is_fixed
+
+
+@pytest.mark.parametrize(
+    ("given", "named"), [("1, 2", "x=1, n=2"), ("1, *[2]", None), ("1, n=2, **{}", "x=1, n=2, **{}")]
+)
+def test_what_cannot_be_named_stays(given: str, named: str | None) -> None:
+    """A positional argument that is named would still be given by `*`."""
+    text = "import chex\n\n\n@chex.dataclass\nclass S:\n    x: int\n    n: int = 0\n\n\ns = S({})\n"
+    after, left = fix_source(text.format(given), settings=Settings(select=("JAX311",)))
+    assert after == text.format(named or given)
+    assert len(left) == (named is None)
