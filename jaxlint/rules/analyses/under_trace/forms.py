@@ -53,6 +53,8 @@ class Leaf(msgspec.Struct, frozen=True):
     weak: bool | None = None
     #: Whether it is one; if not, an operator of an instance may have made it, whose class says what it gives.
     sure: bool = True
+    #: Which one it is, if it is written out: what a flag decides is not what happens where a caller gives the other.
+    truth: bool | None = None
 
 
 class Fixed(msgspec.Struct, frozen=True):

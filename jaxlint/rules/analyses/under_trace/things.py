@@ -168,10 +168,13 @@ def joined(things: list[Thing]) -> Thing:
 
 
 def truth_of(test: Expr, value: Mapping[int, Thing]) -> bool | None:
-    """Whether a test that asks for None is true, by what its parts were evaluated to; None if that is not known."""
+    """Whether a test of flags, or for None, is true, by what its parts were evaluated to; None if that is not known."""
     match test:
         case Constant(value=constant, kind="bool"):
             return bool(constant)
+        case Name():
+            flag = value.get(id(test), UNKNOWN)
+            return flag.truth if isinstance(flag, Leaf) else None
         case Unary(op="not", operand=operand):
             inner = truth_of(operand, value)
             return None if inner is None else not inner
@@ -276,7 +279,9 @@ def after_loop(form: Form) -> Form:
     """What a loop returns for a carry: weak types may have become others."""
     match form:
         case Leaf(kind=kind, weak=weak, sure=sure):
-            return form if weak is False else Leaf("bool" if kind == "bool" else "", sure=sure)
+            if weak is False:
+                return msgspec.structs.replace(form, truth=None)
+            return Leaf("bool" if kind == "bool" else "", sure=sure)
         case Held(kind=kind, entries=entries):
             return Held(kind, {key: after_loop(entry) for key, entry in entries.items()})
         case State(cls=cls, fields=fields, exact=exact):

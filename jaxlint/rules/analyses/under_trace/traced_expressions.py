@@ -158,8 +158,10 @@ class Expressions:
                 return frame.variables[name] if name in frame.variables else self._outside(expr, frame)
             case Constant(kind="NoneType"):
                 return NOTHING
-            case Constant(kind="bool" | "int" | "float" as kind):
-                return Leaf(kind, kind != "bool")
+            case Constant(kind="bool", value=value):
+                return Leaf("bool", False, truth=bool(value))
+            case Constant(kind="int" | "float" as kind):
+                return Leaf(kind, True)
             case Attribute():
                 return self._attribute(expr, frame)
             case Call():
@@ -174,7 +176,9 @@ class Expressions:
                 moved = inverted(op, inner)
                 if moved is not None:
                     return moved
-                return inner if op != "not" and isinstance(inner, Leaf) else Leaf("bool") if op == "not" else SOMETHING
+                if op == "not":
+                    return Leaf("bool")
+                return replace(inner, truth=None) if isinstance(inner, Leaf) else SOMETHING
             case Compare(left=left, comparators=others):
                 return compared([self._form(e, frame) for e in (left, *others)])
             case Conditional(test=test, body=body, orelse=orelse):
