@@ -86,10 +86,11 @@ class MalformedField(ClassRule):
 
     ## When not to use it
 
-    A comma is reported only if the annotation is no tuple, and a factory that is no array, list or dict only if no
-    function of the module returns an instance that it gives a value for the field. A call that makes an array may show
-    what the type is where that belongs, and a marker there does no harm where instances stay out of transformations:
-    both have low confidence. If a field is declared twice on purpose, leave the first declaration out.
+    A comma is reported only if the annotation is no tuple and no `__init__` of the class assigns the field, and a
+    factory that is no array, list or dict only if no function of the module returns an instance that it gives a value
+    for the field. A call that makes an array may show what the type is where that belongs, and a marker there does no
+    harm where instances stay out of transformations: both have low confidence. If a field is declared twice on purpose,
+    leave the first declaration out.
 
     ## References
 
@@ -181,6 +182,9 @@ class _Declaration:
         item = value.items[0]
         if tuple(value.at)[:2] != tuple(item.at)[:2]:
             return  # in parentheses
+        init = self.cls.custom_init()
+        if init is not None and any(a.attr == self.declared.name for a in init.self_assignments):
+            return  # nobody gets the default
         known = self._function(item.func) is not None if isinstance(item, Call) else False
         if known or isinstance(self._declared_value(), (Array, Scalar, Instance)):
             yield self._problem(
