@@ -173,6 +173,8 @@ class Framework(msgspec.Struct, frozen=True):
     wants_all_fields: bool = False
     #: Whether construction has to set every field, and may set no other attribute.
     checks_fields: bool = False
+    #: Whether construction may not put a method of the instance into one of its attributes: it would hold a copy.
+    refuses_methods: bool = False
     #: Whether an inherited `__init__` that is written out is refused, as one would be made of the fields.
     refuses_inherited_init: bool = False
     #: Whether an inherited `__init__` that is written out is kept, and none is made of the fields.

@@ -13,16 +13,18 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.rebuild import rebuild_of
 from jaxlint.rules.analyses.rebuilding.frozen import assignment_error, in_construction, refuses_assignment
-from jaxlint.rules.base import EventRule, Problem
-from jaxlint.syntax.expressions import Name
+from jaxlint.rules.base import ClassRule, EventRule, Problem
+from jaxlint.symbols.outline import Function
+from jaxlint.syntax.expressions import Attribute, Conditional, Expr, Name
 
 
-class AssignmentInInit(EventRule):
+class AssignmentInInit(ClassRule, EventRule):
     """
     ## What it does
 
     Finds assignments to attributes of `self` in an `__init__` or `__post_init__`, and in methods that are called only
-    from there, of a class whose instances are frozen by then.
+    from there, of a class whose instances are frozen by then, and those of a method of the instance (`self.act =
+    self._tanh`) to an attribute of an equinox module.
 
     ## Why is this bad?
 
@@ -70,6 +72,8 @@ class AssignmentInInit(EventRule):
     flax.struct, TrainState, register_dataclass over a frozen dataclass, jax_dataclasses, chex with `frozen=True`, tjax,
     mjx; penzai in `__post_init__` (its `__init__` may assign). equinox and simple_pytree may assign in both, but
     equinox not in `__check_init__`. Instances that are not frozen (chex, nnx, treex, `frozen=False`) may everywhere.
+    equinox refuses methods of the instance itself, which would hold another copy of it: `ValueError: Cannot assign
+    methods in __init__`. A property may return one.
 
     ## Fix safety
 
@@ -95,6 +99,18 @@ class AssignmentInInit(EventRule):
     since = "0.1.0"
     events = (AssignAttribute,)
 
+    def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look for methods of the instance that its constructor puts into its attributes."""
+        if not cls.framework.refuses_methods or not cls.is_pytree or cls.method("__setattr__") is not None:
+            return
+        declaration, functions = cls.symbol.declaration, cls.module.outline.functions
+        names = sorted(cls.framework.assignable_in & declaration.methods.keys())
+        for function in (functions[qualname] for name in names for qualname in declaration.methods[name]):
+            for assigned in function.self_assignments:
+                method = next(_own_methods(assigned.value, function, cls), "")
+                if method:
+                    yield _method_kept(assigned.at, assigned.attr, method, cls)
+
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at one assignment of an attribute."""
         assert isinstance(event, AssignAttribute)
@@ -119,6 +135,33 @@ class AssignmentInInit(EventRule):
             subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{event.attr}",
             fix=past if past is not None else _in_factory(event, cls, evaluator),
         )
+
+
+def _own_methods(value: Expr | None, function: Function, cls: PytreeClass) -> Iterator[str]:
+    """The methods of `self` that a value is, or may be: plain ones, which no decorator makes something else of."""
+    match value:
+        case Conditional(body=one, orelse=other):
+            yield from _own_methods(one, function, cls)
+            yield from _own_methods(other, function, cls)
+        case Attribute(value=Name(id=base), attr=attr) if base == function.self_name and cls.field(attr) is None:
+            found = cls.method(attr)
+            if found is not None and found[1].self_name is not None and not found[1].decorators:
+                yield attr
+
+
+def _method_kept(at: object, attr: str, method: str, cls: PytreeClass) -> Problem:
+    way_out = f"make `{attr}` a property that returns `self.{method}`"
+    return Problem(
+        at=at,
+        message=(
+            f"`{attr}` of `{cls.name}` is given a method of the instance itself: {cls.framework.title} refuses that"
+            f" when an instance is made (ValueError: Cannot assign methods in __init__); {way_out}"
+        ),
+        reason="a bound method holds its instance: it would be another copy of it, which no update reaches",
+        help=way_out,
+        confidence=Confidence.MEDIUM if cls.unknown_decorator else None,
+        subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{attr}",
+    )
 
 
 @proposing

@@ -43,6 +43,8 @@ from jaxlint.syntax.statements import (
     Assign,
     Return,
     Statement,
+    bound_once,
+    looked_up,
 )
 
 
@@ -190,14 +192,14 @@ def _growing(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         if isinstance(instance := plain(value), Instance):
             for grown in grown_carry(code, name, instance.cls, evaluator):
                 yield _carried(grown.at, grown.fields, grown.cls, grown.function, loops[0].transform.name)
-    leaves = TracedLeaves(given, code.body, evaluator)
+    leaves, bound = TracedLeaves(given, code.body, evaluator), bound_once(code.body)
     for update in updates:
         if not _is_returned(update.call, code.statements):
             continue
         for keyword in update.keywords:
             expr = next((a.value for a in update.call.args if a.at is keyword.at), None)
             field = update.receiver.cls.field(keyword.name)
-            shorter = None if expr is None else made_longer(expr)
+            shorter = None if expr is None else made_longer(looked_up(expr, bound))
             leaf = None if shorter is None else leaves.leaf(shorter)
             if leaf is not None and field is not None and leaf.field.name == field.name and field.role is Role.LEAF:
                 yield _carried(keyword.at, (field.name,), leaf.cls, function.name, loops[0].transform.name)

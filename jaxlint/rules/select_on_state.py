@@ -23,8 +23,19 @@ from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.trees_of_axes import is_made_of_axes
 from jaxlint.rules.analyses.under_trace.scanned_lists import SCAN, scanned_list
 from jaxlint.rules.base import NodeRule, Problem
-from jaxlint.symbols.outline import CHOOSES
-from jaxlint.syntax.expressions import Call, Comprehension, Expr, Name, Unary, dotted, is_number, items_of, last_name
+from jaxlint.symbols.outline import CHOOSES, Function
+from jaxlint.syntax.expressions import (
+    Call,
+    Comprehension,
+    Expr,
+    Name,
+    Subscript,
+    Unary,
+    dotted,
+    is_number,
+    items_of,
+    last_name,
+)
 from jaxlint.syntax.statements import bound_once, parts
 
 #: The functions, and from which argument on they take arrays; None: the first is a list of them.
@@ -36,6 +47,8 @@ _FUNCTIONS = {
     "jax.numpy.concatenate": None,
 }
 _OF_LISTS = frozenset(name.rpartition(".")[2] for name, first in _FUNCTIONS.items() if first is None)
+#: How annotations name lists and tuples.
+_LISTS = frozenset({"list", "List", "tuple", "Tuple"})
 #: Functions that join a list of arrays; those that only convert one are mapped over single trees everywhere.
 _JOINING_NAMES = frozenset(name.rpartition(".")[2] for name in JOINING) - {"array", "asarray"}
 _MAPPING = frozenset(name.rpartition(".")[2] for name in TREE_MAPS)
@@ -126,8 +139,10 @@ class SelectOnState(NodeRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Code that maps a function over trees and names one that joins arrays."""
+        """Code that maps a function over trees and names one that joins arrays, or is given a list and joins some."""
         unit = candidate.unit
+        if not unit.calls.isdisjoint(_OF_LISTS) and any(_takes_list(f, candidate) for f in candidate.functions):
+            return True
         if unit.calls.isdisjoint(_MAPPING):
             return False
         return any(_MAPPED_JOIN.search(row) for row in candidate.module.source.lines[unit.first - 1 : unit.last])
@@ -171,6 +186,13 @@ class SelectOnState(NodeRule):
             if found is not None and _is_no_array(found[1]):
                 fix = _mapping(call, instances, code, evaluator)
                 yield _problem(found[0], found[1], name, fix)
+
+
+def _takes_list(function: Function, candidate: Candidate) -> bool:
+    """Whether a function is annotated to take a list of instances."""
+    annotations = (parameter.annotation for parameter in function.parameters)
+    is_list = any(isinstance(one, Subscript) and last_name(one.value) in _LISTS for one in annotations)
+    return is_list and candidate.takes(function, lambda cls: cls.is_pytree)
 
 
 def _mapped_join(call: Call, code: CodeRead, evaluator: Evaluator) -> str | None:

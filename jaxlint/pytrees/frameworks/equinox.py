@@ -119,6 +119,7 @@ EQUINOX = Framework(
     defines_eq=True,
     checks_fields=True,
     wants_all_fields=True,
+    refuses_methods=True,
     hashes_fields=True,
     filters=True,
     copy_function="equinox.tree_at",

@@ -9,7 +9,17 @@ from typing import TypeAlias
 import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import UNKNOWN, Array, FunctionValue, Instance, Scalar, UnknownValue, Value, plain
+from jaxlint.infer.known.values import (
+    UNKNOWN,
+    Array,
+    FunctionValue,
+    Instance,
+    Scalar,
+    UnknownValue,
+    Value,
+    is_one_number,
+    plain,
+)
 from jaxlint.infer.transforms.applied import Applied, abstracting, rebuilt_parameters, tracing_arrays
 from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS
@@ -21,7 +31,7 @@ from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.bodies.binding import binds
 from jaxlint.rules.analyses.instances.methods import is_overridden
 from jaxlint.rules.analyses.under_trace.traced import is_array_field
-from jaxlint.symbols.outline import Function
+from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -34,6 +44,7 @@ from jaxlint.syntax.expressions import (
     Name,
     Starred,
     Subscript,
+    dotted,
     last_name,
 )
 from jaxlint.syntax.statements import Assign, Body, Return, all_parts, bound_by, has_variable, parts, target_names, walk
@@ -268,9 +279,18 @@ class Numbers:
 
 
 def bare(function: Function, traced: Mapping[str, Value]) -> set[str]:
-    """The traced parameters whose values are not known otherwise."""
-    bare = {p.name for p in function.parameters if p.annotation is None and p.default is None}
-    return {name for name, value in traced.items() if name in bare and isinstance(value, UnknownValue)}
+    """The traced parameters whose values are not known otherwise, or are said to be numbers: those are traced, too."""
+    bare = {p.name for p in function.parameters if p.default is None and (p.annotation is None or _is_number_type(p))}
+    return {
+        name
+        for name, value in traced.items()
+        if name in bare and (isinstance(value, UnknownValue) or (isinstance(value, Scalar) and is_one_number(value)))
+    }
+
+
+def _is_number_type(parameter: Parameter) -> bool:
+    """Whether a parameter is annotated as a number of Python, which a tracer takes the place of."""
+    return dotted(parameter.annotation) in ("int", "float", "bool") if parameter.annotation is not None else False
 
 
 def is_reduction(expr: Expr) -> bool:
