@@ -109,7 +109,7 @@ class AssignmentInInit(ClassRule, EventRule):
             for assigned in function.self_assignments:
                 method = next(_own_methods(assigned.value, function, cls), "")
                 if method:
-                    yield _method_kept(assigned.at, assigned.attr, method, cls)
+                    yield _problem_of_method(assigned.at, assigned.attr, method, cls)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at one assignment of an attribute."""
@@ -149,7 +149,7 @@ def _own_methods(value: Expr | None, function: Function, cls: PytreeClass) -> It
                 yield attr
 
 
-def _method_kept(at: object, attr: str, method: str, cls: PytreeClass) -> Problem:
+def _problem_of_method(at: object, attr: str, method: str, cls: PytreeClass) -> Problem:
     way_out = f"make `{attr}` a property that returns `self.{method}`"
     return Problem(
         at=at,
