@@ -21,6 +21,7 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.changes.coming_round import comes_round
 from jaxlint.rules.analyses.fixes.new_key import PutBack, key_put_back
+from jaxlint.rules.analyses.instances.drawn_twice import DrawnTwice, drawn_twice
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving
 from jaxlint.rules.analyses.instances.keys_drawn import (
     KEY,
@@ -50,13 +51,15 @@ class ReusedKey(NodeRule):
     ## What it does
 
     Finds functions that draw random numbers with the key of a state, themselves or by a function that they give the
-    state, or run its model with it, and return an updated copy of the state in which the key is still the same; and
-    those that drop the next key that such a function returns, and call it with the same state again.
+    state, or run its model with it, and return an updated copy of the state in which the key is still the same;
+    those that drop the next key that such a function returns, and call it with the same state again; and those that
+    give the key of a state to two samplers of `jax.random`.
 
     ## Why is this bad?
 
     A key gives the same numbers each time. The next step draws with the same key: the same noise, the same dropout, the
-    same actions in every step.
+    same actions in every step. Two samplers that are given one key make their numbers of the same random bits: the
+    noise of the position is the noise of the velocity.
 
     ## What you will see
 
@@ -144,6 +147,11 @@ class ReusedKey(NodeRule):
                 held = _key_of(Attribute(state.at, state, drawn.keys[0].attr), instances)
                 if held is not None:
                     yield _drawn_again(call, held, drawn)
+        if function is not None and not function.name.startswith("test"):
+            for twice in drawn_twice(code, evaluator):
+                held = _key_of(twice.key, LocalInstances.of(code, evaluator))
+                if held is not None:
+                    yield _drawn_twice(twice, held)
         yield from super().check_body(code, evaluator)
 
     def can_match(self, code: CodeRead) -> bool:
@@ -360,6 +368,28 @@ def _drawn_again(call: Call, cls: PytreeClass, drawn: Drawn) -> Problem:
         ),
         reason=f"`{base}` still has the key that the first call has used",
         help=way_out,
+    )
+
+
+def _drawn_twice(twice: DrawnTwice, cls: PytreeClass) -> Problem:
+    key, way_out = twice.key.attr, "split the key, and give each draw one of its own"
+    second, first = dotted(twice.call.func), dotted(twice.before.func)
+    outcome = "both draw the same numbers" if _are_alike(twice) else "one of the numbers follows from the other"
+    return Problem(
+        at=twice.call.at,
+        message=f"`{second}` draws with `{key}` of the `{cls.name}`, which `{first}` has used: {outcome}; {way_out}",
+        reason="a key stands for one stream of random bits, from which each function that is given it takes the same",
+        help=f"write `first, second = jax.random.split({dotted(twice.key)})`",
+    )
+
+
+def _are_alike(twice: DrawnTwice) -> bool:
+    """Whether two calls are the same but for the key's name."""
+    one, other = twice.before, twice.call
+    if not same(one.func, other.func) or len(one.args) != len(other.args):
+        return False
+    return all(
+        a.keyword == b.keyword and same(a.value, b.value) for a, b in zip(one.args[1:], other.args[1:], strict=True)
     )
 
 
