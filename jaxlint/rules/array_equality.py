@@ -13,7 +13,7 @@ from jaxlint.infer.choosing.given import is_pytree
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import NONE, Container, Instance, UnknownValue, plain
+from jaxlint.infer.known.values import NONE, Container, Instance, UnknownValue, element_of, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, Resolver, ValueSymbol
 from jaxlint.pytrees.frameworks.plain import EQ_GIVES_LAST
@@ -61,8 +61,10 @@ _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
 _CACHE_NAMES = frozenset(name.rpartition(".")[2] for name in _CACHES)
 _DICTS = frozenset({"dict", "mapping"})
 _HASHING = _DICTS | {"set"}
+_MEMBER = "a member of a set"
+_SETS = frozenset({"set", "frozenset"})
 #: The last names of calls that may hash an argument.
-_HASHED = LOOKUPS | {"hash"}
+_HASHED = LOOKUPS | _SETS | {"hash"}
 #: What may compare or hash something.
 _KINDS = frozenset({Compare, Call, Comprehension, DictDisplay, Display, Subscript})
 #: Two things that have names, of which a row asks whether they are equal, or whether one is in the other.
@@ -349,7 +351,7 @@ def _hashed(part: Expr, instances: LocalInstances, evaluator: Evaluator) -> Prob
         case DictDisplay(keys=keys):
             pass
         case Display(items=items):
-            keys, how = items, "a member of a set"
+            keys, how = items, _MEMBER
         case Subscript(value=container, index=index):
             keys = (index,)
         case Call(func=Attribute(value=held, attr=attr), args=(argument, *_)) if attr in LOOKUPS:
@@ -357,13 +359,18 @@ def _hashed(part: Expr, instances: LocalInstances, evaluator: Evaluator) -> Prob
         case Call(func=Name(id="hash"), args=(argument,)):
             keys, how = (argument.value,), "hashed"
         case Comprehension(key=key, element=element):
-            keys, how = (element if key is None else key,), how if key is not None else "a member of a set"
+            keys, how = (element if key is None else key,), how if key is not None else _MEMBER
+        case Call(func=Name(id=name), args=(argument,)) if name in _SETS and not argument.star:
+            member = plain(element_of(instances.value(argument.value)))
+            if isinstance(member, Instance) and member.cls.is_pytree:
+                return _unhashable(part.at, member, _MEMBER, evaluator)
+            return None
     possible = [one for key in keys if key is not None for one in _hashed_with(key) if may_be_instance(one)]
     if container is not None and possible:
         value = plain(instances.value(container))
         if not isinstance(value, Container) or value.kind not in kinds:
             return None
-        how = "a member of a set" if value.kind == "set" else how
+        how = _MEMBER if value.kind == "set" else how
     key, one = next(((k, i) for k in possible if (i := instances.instance(k))), (None, None))
     if key is None or one is None:
         return None

@@ -11,7 +11,7 @@ from jaxlint.cst.failing import proposing
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CallMethod, CodeRead, Construct, Event, Place, Replace
-from jaxlint.infer.known.values import ClassObject, is_classmethod, known_entries
+from jaxlint.infer.known.values import ClassObject, is_classmethod, known_entries, plain
 from jaxlint.libraries.trees import TREE_LEAVES
 from jaxlint.libraries.updates import REPLACE_FUNCTIONS
 from jaxlint.project.modules import Module
@@ -28,11 +28,13 @@ from jaxlint.rules.analyses.instances.constructor_calls import (
     is_constructor_known,
     listed,
     missing_in,
+    no_dict,
     wrong_keyword,
     wrong_with,
 )
 from jaxlint.rules.analyses.instances.handed_keywords import made_with
 from jaxlint.rules.analyses.instances.inherited_makers import handed_up, made_by
+from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem
 from jaxlint.symbols.outline import Function, Import, Parameter
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Comprehension, Display, Expr, Name, dotted
@@ -160,7 +162,10 @@ class ConstructorArguments(ClassRule, EventRule, BodyRule):
             yield replace(problem, fix=wrong.fix or _declared(event, wrong, evaluator))
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
-        """Look at calls of functions that hand their keywords on to a constructor."""
+        """Look at calls of functions that hand their keywords on to a constructor, and at what takes a dict."""
+        for event in code.events:
+            if isinstance(event, Construct) and event.cls.exact and not event.by_create and event.call.positional:
+                yield from _instead_of_dict(event, code, evaluator)
         works: set[int] | None = None
         for call in code.calls:
             if any(argument.keyword is not None or argument.star == "**" for argument in call.args):
@@ -229,6 +234,17 @@ def _cannot_run(module: Module, evaluator: Evaluator) -> bool:
     every = (binding for found in module.outline.module_scope.bindings.values() for binding in found)
     imports = (binding for binding in every if isinstance(binding, Import) and not binding.guard)
     return any(evaluator.model.resolver.is_missing(binding, module) for binding in imports)
+
+
+def _instead_of_dict(event: Construct, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """Look at a call `Class(x)` of a class that takes its fields as `dict` does."""
+    cls = event.cls.cls
+    parameters = cls.constructor() if is_constructor_known(cls) else None
+    if parameters is not None:
+        value = plain(LocalInstances.of(code, evaluator).value(event.call.positional[0]))
+        wrong = no_dict(event.call, cls, parameters, value)
+        if wrong is not None:
+            yield _problem(wrong, cls, "the constructor of a mappable dataclass takes what `dict` takes", None)
 
 
 def _handed_on(

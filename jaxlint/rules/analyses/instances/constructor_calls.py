@@ -8,14 +8,16 @@ import msgspec
 
 from jaxlint.cst.changes import NameArgument, Proposal, Rename
 from jaxlint.finding import Applicability
+from jaxlint.infer.known.values import Array, Scalar, Value
 from jaxlint.pytrees.made_of_fields import has_metaclass, is_init_guarded
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.symbols.outline import Parameter
-from jaxlint.syntax.expressions import Call, Constant
+from jaxlint.syntax.expressions import Call, Constant, Expr
 from jaxlint.syntax.spelling import nearest
 
+_NUMBERS = frozenset({"bool", "complex", "float", "int"})
 #: How many of the missing arguments are named.
 _MOST_NAMES = 6
 NO_POSITIONS = "ValueError (Mappable dataclass constructor doesn't support positional args)"
@@ -70,8 +72,7 @@ def wrong_with(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...]) 
     if given and is_mapping:
         if len(given) == 1 and len(call.args) == 1:
             return None  # a dict, as `dict` takes one
-        named = tuple(NameArgument(g.at, p.name, is_one_of_many=True) for g, p in zip(given, parameters, strict=False))
-        fix = Proposal("Name the arguments", Applicability.SAFE, named) if len(given) <= len(parameters) else None
+        fix = _named(given, parameters)
         return WrongArguments(given[0].at, "is given positional arguments", NO_POSITIONS, "pass them by keyword", fix)
     if len(given) > len(positional) and not any_position and not is_mapping:
         what = f"takes {len(positional)} positional argument{'s' * (len(positional) != 1)} and is given {len(given)}"
@@ -86,6 +87,26 @@ def wrong_with(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...]) 
     if starred or call.has_star:
         return None
     return missing_in(call, cls, parameters, by_position)
+
+
+def no_dict(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...], value: Value) -> WrongArguments | None:
+    """What is wrong with a call `Class(x)` of a class that takes its fields as `dict` does, if `x` is no dict.
+
+    `dict(array)` and `dict(number)` raise TypeError (chex 0.1.92).
+    """
+    is_alone = len(call.args) == 1 and len(call.positional) == 1
+    if not is_alone or not (cls.registered and cls.is_mapping is True and cls.framework.mapping_option):
+        return None
+    if not (isinstance(value, Scalar) and value.kind in _NUMBERS) and (not isinstance(value, Array) or value.declared):
+        return None
+    fix, what = _named(call.positional, parameters), "takes a positional argument for a dict of its fields"
+    return WrongArguments(call.positional[0].at, what, "TypeError", "pass it by keyword", fix)
+
+
+def _named(given: Sequence[Expr], parameters: tuple[Parameter, ...]) -> Proposal | None:
+    """The fix that passes positional arguments by keyword."""
+    named = tuple(NameArgument(g.at, p.name, is_one_of_many=True) for g, p in zip(given, parameters, strict=False))
+    return Proposal("Name the arguments", Applicability.SAFE, named) if len(given) <= len(parameters) else None
 
 
 def wrong_keyword(

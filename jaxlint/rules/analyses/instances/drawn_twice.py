@@ -108,8 +108,9 @@ class _Reader:
 
     def _name_of(self, call: Call) -> str | None:
         statement = self._code.contents.statement_of.get(id(call))
-        is_bound = isinstance(statement, Assign) and statement.value is call and len(statement.targets) == 1
-        return dotted(statement.targets[0]) if is_bound else None
+        if isinstance(statement, Assign) and statement.value is call and len(statement.targets) == 1:
+            return dotted(statement.targets[0])
+        return None
 
 
 def _are_dependent(first: Call, second: Call) -> bool:
