@@ -116,7 +116,8 @@ class LostFirstUpdate(BodyRule):
     ## Fix safety
 
     The later update starts from what was updated before. The fix is unsafe: code that ran without the first update runs
-    with it. In a loop each turn starts from what the turn before has made, and the first one from the original.
+    with it. In a loop each turn starts from what the turn before has made, and the first one from the original; there
+    is no fix where other lines of the loop compute with the original.
 
     ## When not to use it
 
@@ -207,20 +208,25 @@ def _in_loops(
                 continue
             is_read = made.name in variables.read and made.name not in names_read((loop,))
             if is_read and made.name not in variables.captured:
-                problem, fix = _problem(made, made), _from_turn_to_turn(made, loop, code)
+                goes_astray = not is_lost and made.root in names_read(others)  # what is computed there adds up, too
+                problem, fix = _problem(made, made), None if goes_astray else _from_turn_to_turn(made, loop, code)
                 confidence = problem.confidence if is_lost else Confidence.MEDIUM
                 yield msgspec.structs.replace(problem, confidence=confidence, fix=fix)
 
 
 @proposing
 def _from_turn_to_turn(made: BoundUpdate, loop: For, code: CodeRead) -> Proposal | None:
-    """The fix: each turn starts from what the last one has made, and the first one from the original."""
+    """The fix: each turn starts from what the last one has made, and the first one from the original.
+
+    So does what the update is given that is computed from the original.
+    """
     name, base = made.name, made.update.base
     if name is None or base is None:
         return None
     before = (s for s in code.statements if place_of(s.at).row < place_of(loop.at).row)
     given = [s.value for s in before if isinstance(s, Assign) and name in map(dotted, s.targets)]
-    changes: tuple[Change, ...] = (Rewrite(base.at, name),)
+    read = [part for part in parts(made.update.call) if part is base or dotted(part) == made.base]
+    changes: tuple[Change, ...] = tuple([Rewrite(part.at, name) for part in read])
     if not given or dotted(given[-1]) != made.base:
         changes = (InsertLine(loop.iterable.at, f"{name} = {made.base}"), *changes)
     return Proposal(f"Start from `{name}`", Applicability.UNSAFE, changes)

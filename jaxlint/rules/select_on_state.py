@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rewrite
@@ -27,6 +27,7 @@ from jaxlint.symbols.outline import CHOOSES, Function
 from jaxlint.syntax.expressions import (
     Call,
     Comprehension,
+    Display,
     Expr,
     Name,
     Subscript,
@@ -114,8 +115,9 @@ class SelectOnState(NodeRule):
     ## Fix safety
 
     A choice between two states of one class is made for each of their leaves, with `jax.tree.map`, and so is the stack
-    of a list of states. That is safe: the call could only raise. A function that is mapped over several trees is given
-    their leaves in a list, which is unsafe: numbers in the second tree would have been axes.
+    of a list of states, or of states in brackets. That is safe: the call could only raise. A function that is mapped
+    over several trees is given their leaves in a list, which is unsafe: numbers in the second tree would have been
+    axes.
 
     ## When not to use it
 
@@ -184,7 +186,7 @@ class SelectOnState(NodeRule):
             arrays = _arrays(function.node_at(call.at))
             found = next((one for one in held if function.node_at(one[0].at) in arrays), None)
             if found is not None and _is_no_array(found[1]):
-                fix = _mapping(call, instances, code, evaluator)
+                fix = _mapping(call, instances, code, evaluator) or _mapping_items(call, instances, code, evaluator)
                 yield _problem(found[0], found[1], name, fix)
 
 
@@ -350,12 +352,35 @@ def _problem_of_list(
 @proposing
 def _mapping_list(call: Call, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
     """The fix of a list of states of one class: it is joined leaf by leaf."""
-    written = spelled("jax.tree.map", code.place.module, evaluator.model.resolver, code.scope)
-    if written is None or len(call.args) != 1 or any(isinstance(p, Name) and p.id == "leaves" for p in parts(call)):
+    return _joining(call, (call.positional[0],), "*", code, evaluator)
+
+
+@proposing
+def _mapping_items(call: Call, instances: LocalInstances, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix of states of one class that are given in brackets: they are joined leaf by leaf."""
+    given = call.positional[0] if call.positional else None
+    if not isinstance(given, Display) or given.kind not in ("list", "tuple") or last_name(call.func) not in _OF_LISTS:
         return None
-    template = f"{written[0]}(lambda *leaves: {{0}}(leaves), *{{1}})"
-    change = Rewrite(call.at, template, (call.func.at, call.positional[0].at))
-    return Proposal("Join each leaf", Applicability.SAFE, (change,), written[1])
+    held = [instances.instance(item) for item in given.items]
+    if any(one is None or held[0] is None or one.cls is not held[0].cls for one in held):
+        return None
+    return _joining(call, given.items, "", code, evaluator)
+
+
+@proposing
+def _joining(call: Call, states: Sequence[Expr], star: str, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix that joins states leaf by leaf, along the axis that is named."""
+    written = spelled("jax.tree.map", code.place.module, evaluator.model.resolver, code.scope)
+    axis = call.args[1:]
+    if written is None or any(isinstance(p, Name) and p.id == "leaves" for p in parts(call)):
+        return None
+    if len(axis) > 1 or any(one.keyword != "axis" for one in axis):
+        return None
+    along = "".join(f", axis={{{number}}}" for number, _ in enumerate(axis, 1 + len(states)))
+    given = ", ".join(f"{star}{{{number}}}" for number, _ in enumerate(states, 1))
+    template = f"{written[0]}(lambda *leaves: {{0}}(leaves{along}), {given})"
+    shown = (call.func.at, *(one.at for one in states), *(one.value.at for one in axis))
+    return Proposal("Join each leaf", Applicability.SAFE, (Rewrite(call.at, template, shown),), written[1])
 
 
 def _problem(expr: Expr, instance: Instance, name: str, fix: Proposal | None) -> Problem:
