@@ -265,6 +265,7 @@ def variables(found: versions.Versions, compiled: Path) -> dict[str, str]:
     flags = ["--xla_backend_optimization_level=0"]
     if _FUSES <= found.get("jax", ()) < _NO_SUCH_FLAG:
         flags += ["--xla_cpu_use_fusion_emitters=false", "--xla_llvm_disable_expensive_passes=true"]
+        flags += ["--xla_cpu_parallel_codegen_split_count=1"]
     stored = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "XLA_", "JAX_"))}
     return stored | {
         "JAX_PLATFORMS": "cpu",
