@@ -84,6 +84,8 @@ def count_classes(checked: Iterable[tuple[Settings, Sequence[str]]]) -> int:
 #: that is larger, those that are closest.
 _MAX_NEIGHBOURS = 1000
 _MAX_NEIGHBOUR_BYTES = 2_500_000
+#: So many files are no large project, of which anything is let go while it is checked.
+_FEW_FILES = 100
 
 
 def names_files(paths: Sequence[str]) -> bool:
@@ -176,7 +178,7 @@ def check_paths(
             baselines[group.baseline] = read_baseline(group.baseline)
     advance = _Progress(len(files), progress)
     result = Result([], sum(shard is None or shard.holds(path) for path in files), [])
-    with _own_garbage(), Storage(cache, facts, jobs) as storage:
+    with _own_garbage(len(files)), Storage(cache, facts, jobs) as storage:
         for group, own in groups:
             others = set(files).difference(own) if len(groups) > 1 else ()
             project = make_project(own, group, asked=paths)
@@ -199,16 +201,21 @@ def check_paths(
 
 
 @contextmanager
-def _own_garbage() -> Iterator[None]:
-    """Let the garbage collector run only when it is asked, and look at nothing then that was there before."""
-    collecting, frozen = gc.isenabled(), gc.get_freeze_count() > 0
+def _own_garbage(files: int) -> Iterator[None]:
+    """Let the garbage collector run only when it is asked, and look at nothing then that was there before.
+
+    Of few files it is not asked: what others have frozen is counted one by one, which takes longer than the check of a
+    file in a process that holds much.
+    """
+    collecting = gc.isenabled()
     gc.disable()
-    if not frozen:
+    freezes = files > _FEW_FILES and not gc.get_freeze_count()
+    if freezes:
         gc.freeze()
     try:
         yield
     finally:
-        if not frozen:
+        if freezes:
             gc.unfreeze()
         if collecting:
             gc.enable()

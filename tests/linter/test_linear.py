@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import gc
 import sys
+from pathlib import Path
 from types import FrameType
 
 import pytest
 
-from jaxlint.linter.engine import check_source
+from jaxlint.linter.engine import check_paths, check_source
 from jaxlint.pytrees import interpreter
 from jaxlint.symbols.parsing import read_statements
 
@@ -167,3 +169,12 @@ def test_a_base_that_registers_its_subclasses(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(interpreter, "read_statements", read)
     check_source("import jax\n" + HOOKED + "".join(REGISTERED.replace("{i}", str(i)) for i in range(20)))
     assert rows == [3]
+
+
+def test_what_others_hold_is_not_counted_for_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is frozen in a process is counted by looking at all of it, which takes longer than the check of a file."""
+    (tmp_path / "main.py").write_text("x = 1\n")
+    monkeypatch.delattr(gc, "get_freeze_count")
+    collecting = gc.isenabled()
+    assert check_paths([str(tmp_path)]).findings == []
+    assert gc.isenabled() is collecting
