@@ -11,6 +11,7 @@ from msgspec import structs
 from jaxlint.cst.changes import Proposal, Rename, Rewrite
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
+from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Replace, Update
 from jaxlint.infer.known.values import Container, Instance, plain
@@ -18,14 +19,22 @@ from jaxlint.libraries.functions import only_looks
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bodies.sequences import is_read_later, sequences
 from jaxlint.rules.analyses.changes.carried_alone import carried_alone
-from jaxlint.rules.analyses.changes.optimizer_states import LostOptimizerState, lost_optimizer_states
+from jaxlint.rules.analyses.changes.dropped_results import (
+    gradients_problem,
+    optimizer_problem,
+    problem_of_dropped,
+    problem_of_forgotten,
+    step_problem,
+)
+from jaxlint.rules.analyses.changes.named_successors import forgotten_successors, may_forget
+from jaxlint.rules.analyses.changes.optimizer_states import lost_optimizer_states
 from jaxlint.rules.analyses.changes.part_kept import is_bound_in, keeps_only_part
-from jaxlint.rules.analyses.changes.raw_gradients import RawGradients, raw_gradients
+from jaxlint.rules.analyses.changes.raw_gradients import raw_gradients
 from jaxlint.rules.analyses.changes.returning import returned_variables
-from jaxlint.rules.analyses.changes.split_apart import Dropped, states_dropped
+from jaxlint.rules.analyses.changes.split_apart import states_dropped
 from jaxlint.rules.analyses.changes.tried_steps import is_only_looked_at, is_tried
 from jaxlint.rules.analyses.changes.unused_copies import goes_on_with_original, measures
-from jaxlint.rules.analyses.changes.unused_steps import UnusedStep, unused_steps
+from jaxlint.rules.analyses.changes.unused_steps import unused_steps
 from jaxlint.rules.analyses.changes.updates import is_copy
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.base import BodyRule, Problem
@@ -71,7 +80,8 @@ class ReturnedOldState(BodyRule):
     or go on with the original in a loop or an attribute; and functions that update a state but drop the optimizer state
     that `optax`'s `update` returned for it, or go on with a module of flax.nnx whose parameters they took out of it by
     `nnx.split`, trained, and dropped; and functions that let `optax` make updates of gradients and then add the
-    gradients themselves to the parameters, or never use the parameters that `apply_updates` returns.
+    gradients themselves to the parameters, or never use the parameters that `apply_updates` returns; and functions that
+    forget what a call makes of a parameter and return that: `out, new_state = model(x, state)`, `return out, state`.
 
     ## Why is this bad?
 
@@ -138,6 +148,12 @@ class ReturnedOldState(BodyRule):
     confidence = Confidence.MEDIUM
     calls = frozenset({"apply_updates"})
 
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Functions that return a parameter and name a successor of it."""
+        lines = candidate.module.source.lines
+        return any(may_forget(f, lines[f.body_rows[0] - 1 : f.body_rows[1]]) for f in candidate.functions)
+
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look for copies that are made in a function, and for what it returns."""
         function = code.function
@@ -145,20 +161,23 @@ class ReturnedOldState(BodyRule):
         if function is None:
             return
         dropped = list(states_dropped(code, evaluator))
-        yield from map(_problem_of_dropped, dropped if dropped and not measures(code, evaluator) else ())
-        yield from map(_gradients_problem, raw_gradients(code, evaluator))
-        yield from map(_step_problem, unused_steps(code, evaluator))
+        yield from map(problem_of_dropped, dropped if dropped and not measures(code, evaluator) else ())
+        yield from map(gradients_problem, raw_gradients(code, evaluator))
+        yield from map(step_problem, unused_steps(code, evaluator))
         if returned:
             lost = list(lost_optimizer_states(code, evaluator))
             if lost and not is_only_looked_at(function, code.place.module, evaluator):
-                yield from map(_optimizer_problem, lost)
+                yield from map(optimizer_problem, lost)
         reader = _Reader(
             code, evaluator, frozenset(read.id for value in returned for read in returned_variables(value))
         )
         copies = {id(s): made for s in code.statements if (made := reader.made(s)) is not None}
         carried = list(reader.carried()) if returned else []
-        if not (copies or carried or reader.wholes) or measures(code, evaluator):
+        forgotten = list(forgotten_successors(code)) if returned else []
+        if not (copies or carried or reader.wholes or forgotten) or measures(code, evaluator):
             return
+        seen = [made.at for made in (*copies.values(), *carried)]
+        yield from (problem_of_forgotten(f, function.name) for f in forgotten if all(f.at is not at for at in seen))
         for made in carried:
             if not made.name.startswith("_"):
                 last = tuple(s for s in code.statements if isinstance(s, Return))
@@ -447,54 +466,4 @@ def _problem_of(
         reason=reason,
         help=way_out,
         fix=fix,
-    )
-
-
-def _problem_of_dropped(found: Dropped) -> Problem:
-    way_out = f"write `nnx.update({found.module}, {found.state})` before that"
-    return Problem(
-        at=found.read.at,
-        message=(
-            f"`{found.state}` was taken out of `{found.module}` and is read by nothing but its next update:"
-            f" `{found.module}` is still what it was; {way_out}"
-        ),
-        reason="`nnx.split` gives a copy of the state, which the module does not share",
-        help=way_out,
-    )
-
-
-def _optimizer_problem(found: LostOptimizerState) -> Problem:
-    way_out = f"put it back: `{found.field}=...`"
-    return Problem(
-        at=found.at,
-        message=(
-            f"`{found.name}` is the new state of the optimizer and is dropped: the updated `{found.cls.name}` still has"
-            f" the old `{found.field}`, and the optimizer starts anew at each step; {way_out}"
-        ),
-        reason="an optimizer changes nothing in place: its moments and counts are in the state that `update` returns",
-        help=f"give the new state to the copy of `{found.base}` as well: `{found.field}=...`",
-    )
-
-
-def _step_problem(found: UnusedStep) -> Problem:
-    way_out = f"put it where `{found.parameters}` was"
-    return Problem(
-        at=found.at,
-        message=f"`{found.name}`, what `apply_updates` returns, is never used: the step is lost; {way_out}",
-        reason="`apply_updates` returns new parameters, and changes none in place",
-        help=way_out,
-    )
-
-
-def _gradients_problem(found: RawGradients) -> Problem:
-    way_out = f"pass `{found.updates}`"
-    return Problem(
-        at=found.given.at,
-        message=(
-            f"`{found.updates}` is what the optimizer makes of `{found.given.id}` and is dropped: `apply_updates` adds"
-            f" the gradients themselves; {way_out}"
-        ),
-        reason="`apply_updates` only adds: the sign, the rate and the momentum are in what `update` returns",
-        help=way_out,
-        fix=Proposal(f"Pass `{found.updates}`", Applicability.UNSAFE, (Rename(found.given.at, found.updates),)),
     )

@@ -20,6 +20,7 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bodies.settled import is_fixed
 from jaxlint.rules.analyses.fixes.static_numbers import leaf_of_number, or_leaf
 from jaxlint.rules.analyses.instances.made_instances import Made, MadeInstances, difference
+from jaxlint.rules.analyses.instances.two_classes import of_two_classes
 from jaxlint.rules.analyses.under_trace.branch_updates import differing_update
 from jaxlint.rules.analyses.under_trace.carried import RUNNING, changes
 from jaxlint.rules.base import BodyRule, Problem
@@ -76,19 +77,22 @@ class StaticMismatch(BodyRule):
 
     Finds instances that meet with different values of a static field: in one `jax.tree.map`, in a list whose items are
     stacked, as the results of the branches of `lax.cond` and `lax.switch`, or as the `in_axes` of `jax.vmap` and what
-    is mapped over; and an instance of any class that is `in_axes` itself, not an entry of a tuple.
+    is mapped over; instances of two classes in one `jax.tree.map`; and an instance of any class that is `in_axes`
+    itself, not an entry of a tuple.
 
     ## Why is this bad?
 
-    The values of static fields are part of the structure of a tree. Trees of different structure cannot be mapped or
-    stacked together, and branches must return trees of the same. `in_axes` has an entry for each argument: a tree of
-    axes for the fields of one argument stands in a tuple, `in_axes=(Agent(weights=0, index=None),)`.
+    The values of static fields are part of the structure of a tree, and so is the class. Trees of different structure
+    cannot be mapped or stacked together, and branches must return trees of the same. `in_axes` has an entry for each
+    argument: a tree of axes for the fields of one argument stands in a tuple,
+    `in_axes=(Agent(weights=0, index=None),)`.
 
     ## What you will see
 
     `ValueError: pytree structure error: different pytree metadata at key path`; from `lax.cond`, `TypeError: cond
-    branch outputs must have the same pytree structure, but they differ`. Of an instance for `in_axes`, `TypeError: vmap
-    in_axes must be an int, None, or a tuple of entries`.
+    branch outputs must have the same pytree structure, but they differ`. Of two classes, `ValueError: pytree structure
+    error: different types at key path`; of an instance for `in_axes`, `TypeError: vmap in_axes must be an int, None, or
+    a tuple of entries`.
 
     ## Example
 
@@ -126,7 +130,7 @@ class StaticMismatch(BodyRule):
 
     ## Frameworks
 
-    All that have static fields; as `in_axes` an instance of any of them, and of a NamedTuple.
+    All that have static fields; as `in_axes`, and of two classes, instances of any, and of a NamedTuple.
 
     ## Fix safety
 
@@ -156,7 +160,7 @@ class StaticMismatch(BodyRule):
     def wants(candidate: Candidate) -> bool:
         """Code that maps over results of functions called in a loop, or calls a function that maps over its items.
 
-        Or it maps along the axes that a constant has, or over what class methods make.
+        Or it maps along the axes that a constant has, over what class methods make, or is given two classes.
         """
         called, module = candidate.unit.calls, candidate.module
         if not _MAPPING.isdisjoint(called) and _AXES_OF_CONSTANT.search(
@@ -165,15 +169,40 @@ class StaticMismatch(BodyRule):
             return True
         if _calls_mapping(called, module, candidate.given.model.resolver) or _calls_in_turn(candidate.unit, module):
             return True
-        return not _LAST_NAMES.isdisjoint(called) and any(
-            function.name in called and is_classmethod(function) for function in module.outline.functions.values()
+        return not _LAST_NAMES.isdisjoint(called) and (
+            any(f.name in called and is_classmethod(f) for f in module.outline.functions.values())
+            or any(len({cls.name for _, cls in candidate.given.instances(f, module)}) > 1 for f in candidate.functions)
         )
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body makes, and at what it brings together."""
         yield from (_problem(found, code, evaluator) for found in _brought_together(code, evaluator))
+        if not _LAST_NAMES.isdisjoint(code.contents.called):
+            yield from _of_two_classes(code, evaluator)
         if _TAKING_AXES.rpartition(".")[2] in code.contents.called:
             yield from _instead_of_axes(code, evaluator)
+
+
+def _of_two_classes(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """The problems of trees that are mapped together and are instances of two classes."""
+    for call in code.contents.expected_to_work:
+        if not isinstance(call, Call) or last_name(call.func) not in _LAST_NAMES or len(call.positional) < 2:
+            continue
+        name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
+        for found in of_two_classes(call, _TOGETHER[name], code, evaluator) if name in _TOGETHER else ():
+            one, other = found.first.cls.name, found.other.cls.name
+            way_out = "map over what both hold, field by field"
+            yield Problem(
+                at=found.at,
+                message=(
+                    f"`{name}` is given {with_article(one)} and {with_article(other)}, and wants trees of one"
+                    f" structure: ValueError (different types of nodes); {way_out}"
+                ),
+                reason="the class of an instance is part of the structure of a tree, whatever fields it has",
+                help=way_out,
+                declared=found.first.declared or found.other.declared,
+                raises_at_once=True,
+            )
 
 
 class _Mismatch(msgspec.Struct, frozen=True):
