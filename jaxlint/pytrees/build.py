@@ -291,6 +291,11 @@ class PytreeModel:
         """The classes that an instance may be of: `cls` and, unless it is exact, the visible ones that inherit it."""
         return Family((cls,)) if exact else self.subclasses(cls).below(cls)
 
+    def pytree_family(self, cls: PytreeClass) -> Family:
+        """Those classes of the family that may be pytrees: of the others, whose names tell, no module is reached."""
+        family = self.family(cls)
+        return family.named(self.project_index.pytree_class_names) if self.sees_importers else family
+
     def _class_of(self, key: Key, module: Module) -> PytreeClass | None:
         """The class of a key in its module; None if its file can no longer be read."""
         known = self._classes.get(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from jaxlint.project.index import Key
 from jaxlint.pytrees.model import PytreeClass
@@ -30,6 +30,11 @@ class Family:
             cls = self._built(key)
             if cls is not None:  # None if its file can no longer be read
                 yield cls
+
+    def named(self, names: Collection[str]) -> Family:
+        """The same without those that inherit, but are not called by one of some names."""
+        inheriting = [key for key in self._inheriting if key[1].rpartition(".")[2] in names]
+        return Family(self._known, inheriting, self._built)
 
     def below(self, *classes: PytreeClass) -> Family:
         """The same with more classes, from which they inherit."""

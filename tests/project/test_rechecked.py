@@ -1,7 +1,8 @@
 """How many modules of a suite of environments are checked again when one of them changes: the one, and few others.
 
-An environment has a base class with compiled methods, a state and parameters of its own, and a registry imports all of
-them: what a rule asks of all subclasses, or of all importers, makes each depend on all others (gymnax: 43 of 53 files).
+An environment has a base class with compiled methods, a state and parameters of its own, a viewer and spaces, which are
+no pytrees; a registry imports all. What a rule asks of all subclasses, or of all importers, makes each depend on all
+others (gymnax: 43 of 53 files).
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from typing import Any, Generic, TypeVar
 import jax
 from flax import struct
 
+from suite.spaces import Space
+
 
 @struct.dataclass
 class EnvState:
@@ -34,6 +37,16 @@ class EnvParams:
 
 TState = TypeVar("TState", bound="EnvState")
 TParams = TypeVar("TParams", bound="EnvParams")
+
+
+@struct.dataclass
+class Spaces:
+    seen: Space
+
+
+class Viewer:
+    def __init__(self) -> None:
+        self.frames = 0
 
 
 class Environment(Generic[TState, TParams]):
@@ -69,6 +82,7 @@ import jax.numpy as jnp
 from flax import struct
 
 from suite import environment
+from suite.spaces import Space
 
 
 @struct.dataclass
@@ -108,9 +122,21 @@ class Env{number}(environment.Environment[EnvState, EnvParams]):
     def is_terminal(self, state: EnvState, params: EnvParams) -> jax.Array:
         return jnp.logical_or(jnp.abs(state.x) > 2.4, state.time >= params.max_steps_in_episode)
 
+    def space(self) -> Space:
+        return Space((2,))
+
     @property
     def num_actions(self) -> int:
         return 2
+
+
+class Viewer{number}(environment.Viewer):
+    def show(self, state: EnvState) -> None:
+        print(state.x, self.frames)
+"""
+SPACES = """class Space:
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
 """
 WRAPPER = """from functools import partial
 
@@ -154,6 +180,7 @@ def write_suite(root: Path) -> Path:
     (suite / "__init__.py").write_text("from suite.registration import make\n")
     (suite / "registration.py").write_text(f"{imports}\n\ndef make(name):\n{cases}    raise ValueError(name)\n")
     (suite / "environment.py").write_text(BASE)
+    (suite / "spaces.py").write_text(SPACES)
     (suite / "wrappers.py").write_text(WRAPPER)
     for name, number in zip(names, NUMBERS, strict=True):
         (suite / f"{name}.py").write_text(ENVIRONMENT.replace("{number}", str(number)))

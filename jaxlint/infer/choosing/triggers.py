@@ -376,7 +376,7 @@ class Triggers:
     def _holds_class_of_interest(self, unit: Unit, module: Module) -> bool:
         """Whether a class writes to its own instances, constructs them, or runs code when they are rebuilt."""
         for qualname in unit.self_stores:
-            for cls in self.model.family(self.given.cls(qualname, module)):
+            for cls in self.model.pytree_family(self.given.cls(qualname, module)):
                 tells = cls.frozen is not False or cls.tells_when_constructed or cls.is_opaque_key
                 if cls.is_pytree and tells:
                     return True
@@ -388,7 +388,7 @@ class Triggers:
         for function in functions:
             if function.owner is not None and function.name in _CONSTRUCTION:
                 cls = self.given.cls(function.owner, module)
-                family = self.model.family(cls)
+                family = self.model.pytree_family(cls)
                 if any(c.is_pytree and c.framework.unflatten is not Unflatten.BYPASS for c in family):
                     return True
                 if function.name == "__post_init__" and not unit.calls.isdisjoint((cls.name, "type", "__class__")):

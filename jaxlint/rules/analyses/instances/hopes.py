@@ -7,6 +7,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.promises import made_by_defaults
 from jaxlint.infer.known.values import Instance, plain
 from jaxlint.project.modules import Module
+from jaxlint.project.reached import CALLED
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.updating import is_train_state
 
@@ -14,13 +15,24 @@ from jaxlint.pytrees.updating import is_train_state
 _MAKING = frozenset({"cls", "_make"})
 
 
+def _makers(cls: PytreeClass) -> set[str]:
+    """What is called where an instance is made."""
+    return {cls.symbol.declaration.name, *_MAKING, *(("create",) if is_train_state(cls) else ())}
+
+
 def is_made_in(cls: PytreeClass, *modules: Module | None) -> bool:
     """Whether some module, or that of the class, may make an instance of it."""
-    makers = {cls.symbol.declaration.name, *_MAKING}
-    if is_train_state(cls):
-        makers.add("create")
+    makers = _makers(cls)
     units = (unit for module in (*modules, cls.module) if module is not None for unit in module.outline.units)
     return not all(makers.isdisjoint(unit.calls) for unit in units)
+
+
+def _is_made_by_importers(cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether a module that imports that of the class may make an instance of it."""
+    model = evaluator.model
+    importing = model.importing(cls.module.path)
+    answers = [model.project.ask("mentions", name, importing, cls.module) for name in sorted(_makers(cls))]
+    return any(CALLED in how for given in answers for how in given.values())
 
 
 def unregistered_class(field: Field, cls: PytreeClass, evaluator: Evaluator) -> PytreeClass | None:
@@ -30,7 +42,7 @@ def unregistered_class(field: Field, cls: PytreeClass, evaluator: Evaluator) -> 
     held = refused_class(evaluator.annotations.read(field.annotation, cls), evaluator.model)
     if held is None or is_made_by_default(field, held, evaluator):
         return held
-    return held if is_made_in(held, held.module, *evaluator.model.importers(held.module)) else None
+    return held if is_made_in(held, held.module) or _is_made_by_importers(held, evaluator) else None
 
 
 def is_made_by_default(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:

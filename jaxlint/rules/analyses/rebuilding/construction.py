@@ -96,7 +96,7 @@ def rebuilt_by(code: CodeRead, evaluator: Evaluator) -> Rebuild | None:
         return None
     if any(isinstance(e, AssignAttribute) and refuses_assignment(e) and in_construction(e) for e in code.events):
         return None
-    for cls in (owner, *code.place.subclasses(owner)):
+    for cls in evaluator.model.pytree_family(owner):
         found = rebuild_of(cls, evaluator.model.resolver)
         if found is not None and found.function is function and not stays_outside(cls, evaluator):
             return None if is_left_to_subclasses(cls, evaluator) else found
