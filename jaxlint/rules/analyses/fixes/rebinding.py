@@ -215,10 +215,10 @@ def setting_dict(event: MutateField, evaluator: Evaluator) -> Proposal | None:
     if copied is None:
         return None
     change = SetItem(event.at, root, copied[0], path)
-    kept = replace(change, is_returned=True)
-    returned = returning(kept, root, event.place, evaluator, copied[1])
+    again = replace(change, is_returned=True)
+    returned = returning(again, root, event.place, evaluator, copied[1])
     if is_lost(root, event.at, event.place, evaluator):
-        return _putting_back(kept, root, event.place, evaluator, copied[1]) or returned
+        return _putting_back(again, root, event.place, evaluator, copied[1]) or returned
     return Proposal(title, Applicability.UNSAFE, (change,), copied[1], returned)
 
 
