@@ -49,6 +49,8 @@ class Scalar(msgspec.Struct, frozen=True):
 
 
 NONE = Scalar("NoneType")
+#: The types of Python's numbers.
+NUMBERS = frozenset({"bool", "complex", "float", "int"})
 #: What is written as `True` or as `False`.
 WRITTEN = {says: Scalar("bool", says=says) for says in (True, False)}
 

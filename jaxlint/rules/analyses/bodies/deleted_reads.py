@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import Array, Value, as_instance, plain
+from jaxlint.infer.known.values import NUMBERS, Array, Scalar, Value, as_instance, plain
 from jaxlint.libraries.arrays import ARRAY_TRAITS, OF_NUMBERS, OF_TRAITS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
+from jaxlint.pytrees.model import Field
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -139,7 +140,14 @@ class DeletedReads:
 
     def _is_leaf(self, attr: str) -> bool:
         field = None if self._cls is None else self._cls.field(attr)
-        return field is not None and field.role is Role.LEAF
+        return field is not None and field.role is Role.LEAF and not self._may_be_number(field)
+
+    def _may_be_number(self, field: Field) -> bool:
+        """Whether a leaf may be a number of Python, which nothing deletes, until a compiled function returns it."""
+        if self._cls is None or field.annotation is None:
+            return False
+        held = plain(self._evaluator.promises.field(field, self._cls))
+        return isinstance(held, Scalar) and held.kind in NUMBERS
 
     def _is_of_numbers(self, attr: str) -> bool:
         """Whether an attribute or a method of an array has to do with its numbers."""

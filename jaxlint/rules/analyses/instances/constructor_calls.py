@@ -8,7 +8,7 @@ import msgspec
 
 from jaxlint.cst.changes import NameArgument, Proposal, Rename
 from jaxlint.finding import Applicability
-from jaxlint.infer.known.values import Array, Scalar, Value
+from jaxlint.infer.known.values import NUMBERS, Array, Scalar, Value
 from jaxlint.pytrees.made_of_fields import has_metaclass, is_init_guarded
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
@@ -17,7 +17,6 @@ from jaxlint.symbols.outline import Parameter
 from jaxlint.syntax.expressions import Call, Constant, Expr
 from jaxlint.syntax.spelling import nearest
 
-_NUMBERS = frozenset({"bool", "complex", "float", "int"})
 #: How many of the missing arguments are named.
 _MOST_NAMES = 6
 NO_POSITIONS = "ValueError (Mappable dataclass constructor doesn't support positional args)"
@@ -97,7 +96,7 @@ def no_dict(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...], val
     is_alone = len(call.args) == 1 and len(call.positional) == 1
     if not is_alone or not (cls.registered and cls.is_mapping is True and cls.framework.mapping_option):
         return None
-    if not (isinstance(value, Scalar) and value.kind in _NUMBERS) and (not isinstance(value, Array) or value.declared):
+    if not (isinstance(value, Scalar) and value.kind in NUMBERS) and (not isinstance(value, Array) or value.declared):
         return None
     fix, what = _named(call.positional, parameters), "takes a positional argument for a dict of its fields"
     return WrongArguments(call.positional[0].at, what, "TypeError", "pass it by keyword", fix)

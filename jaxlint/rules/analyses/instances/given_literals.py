@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import Array, plain
+from jaxlint.infer.known.values import NUMBERS, Array, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
@@ -26,7 +26,6 @@ _Call: TypeAlias = tuple[Call, Function | None]
 _Question: TypeAlias = Callable[[Field, PytreeClass, Evaluator], bool]
 
 _UPDATES = frozenset({"replace", "_replace", "evolve"})
-_NUMBERS = frozenset({"int", "float", "bool", "complex"})
 
 
 def _once(question: _Question) -> _Question:
@@ -219,7 +218,7 @@ def around(cls: PytreeClass, evaluator: Evaluator) -> tuple[Module, ...]:
 def _is_number(expr: Expr) -> bool:
     match expr:
         case Constant(kind=kind):
-            return kind in _NUMBERS
+            return kind in NUMBERS
         case Unary(operand=operand):
             return _is_number(operand)
         case Display(kind="tuple", items=items):

@@ -10,7 +10,18 @@ from msgspec.structs import replace
 from jaxlint.infer.calls.straight_line import StraightLine
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead
-from jaxlint.infer.known.values import NONE, Array, Choice, Instance, Scalar, UnknownValue, Value, plain, without_none
+from jaxlint.infer.known.values import (
+    NONE,
+    NUMBERS,
+    Array,
+    Choice,
+    Instance,
+    Scalar,
+    UnknownValue,
+    Value,
+    plain,
+    without_none,
+)
 from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_REDUCTIONS, ARRAY_TYPES, ASKING_KIND, is_conversion
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol
@@ -77,7 +88,6 @@ _UNTRACED_TYPES = frozenset(
 )
 _CONTAINERS = frozenset({"builtins.list", "builtins.tuple"})
 _ORDER = frozenset({"<", "<=", ">", ">="})
-_NUMBERS = frozenset({"int", "float", "bool", "complex"})
 #: Functions whose result says of their arguments what these say of a leaf.
 _PASSING = frozenset(
     [f"builtins.{name}" for name in "all any abs int len max min round sum tuple list sorted".split()]
@@ -449,7 +459,7 @@ def _kind(value: Value, annotated: bool) -> str:
     """What is known of the type of a leaf."""
     value = plain(without_none(plain(value)))
     options = [o for o in value.options if o != NONE] if isinstance(value, Choice) else [value]
-    if all(isinstance(o, Array) or (isinstance(o, Scalar) and o.kind in _NUMBERS) for o in options):
+    if all(isinstance(o, Array) or (isinstance(o, Scalar) and o.kind in NUMBERS) for o in options):
         traceable = any(isinstance(o, Array) and o.library != "numpy" for o in options)
         return "array" if traceable else "number"
     return "bare" if isinstance(value, UnknownValue) and not annotated else "other"
