@@ -286,8 +286,12 @@ def _run_decoder() -> msgspec.msgpack.Decoder[RunRecord]:
 
 
 @cache
+@cache
 def code_digest(folder: str) -> str:
-    """What tells the code in a folder from other code of the same version: the sizes and times of its files."""
+    """What tells the code in a folder from other code of the same version: the sizes and times of its files.
+
+    It is found out once in a process, which goes on with the code that it has loaded.
+    """
     found: list[tuple[str, int, int]] = []
     pending = [folder]
     while pending:

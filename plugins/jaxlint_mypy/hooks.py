@@ -68,6 +68,7 @@ _BARE = sys.stdlib_module_names
 _OF_OTHERS = frozenset({"builtins", "typing", "collections", "functools", "itertools", "math", "re", "os", "abc"})
 _OF_STANDARD = frozenset({"builtins.hash", *HASHERS, *SET_BY_NAME})
 _ABOUT_FUNCTIONS = frozenset({"function", "function_signature"})
+_ABOUT_DECORATORS = frozenset({"class_decorator", "class_decorator_2"})
 _REPLACING = frozenset({"dataclasses.replace", "copy.replace"})
 _SUBCLASSED = "__init_subclass__"
 _OBJECT_SUBCLASSED = "builtins.object.__init_subclass__"
@@ -84,10 +85,8 @@ class Hooks:
         self.signatures = Signatures(self.feeder)
         self.items = ItemFeeder(self.feeder)
         self.types_only = TypesOnly(self.feeder)
-        self._displays = Displays(self.types_only, self.method)
-        self._functions: dict[str, Callable[[FunctionContext], Type] | None] = {}
-        self._methods: dict[str, Callable[[MethodContext], Type] | None] = {}
-        self._attributes: dict[str, bool] = {}
+        self._displays = Displays(self.types_only, lambda name: self.answer("method", name)[0])
+        self._classes: dict[str, PytreeClass | None] = {}
         #: By the names of decorators: whether they make dataclasses; by those of bases: what is to be done.
         self._makers: dict[str, bool] = {}
         self._bases: dict[str, Callable[[ClassDefContext], None] | None] = {}
@@ -116,15 +115,15 @@ class Hooks:
 
     def answer(self, question: str, fullname: str) -> tuple[Callable[[Any], Any] | None, bool]:
         """Who answers a question about a name, and whether that stays so."""
-        if self.front.stale:
+        if self.front.stale or self.front.is_daemon:
             self._refresh()
         if question in _ABOUT_FUNCTIONS and fullname.partition(".")[0] in _OF_OTHERS and fullname not in _OF_STANDARD:
             return None, not self.front.is_daemon
         callback: Callable[[Any], Any] | None = getattr(self, question)(fullname)
-        return callback, self.is_settled(question, fullname)
+        return callback, self._is_settled(question, fullname)
 
-    def is_settled(self, question: str = "", fullname: str = "") -> bool:
-        """Whether what is known (of a name, by a question) stays true.
+    def _is_settled(self, question: str, fullname: str) -> bool:
+        """Whether what is known of a name by a question stays true.
 
         The daemon may ask for a class that is still being put together, and names of classes and decorators are asked
         for before mypy knows them.
@@ -133,21 +132,19 @@ class Hooks:
             return False
         if question == "base_class":
             return fullname in self._bases or fullname.partition(".")[0] in _BARE
-        return not question.startswith("class_decorator") or fullname in self._makers
+        return question not in _ABOUT_DECORATORS or fullname in self._makers
 
     def _refresh(self) -> None:
         if self.front.stale or self.front.is_daemon:
-            for known in (self._functions, self._methods, self._attributes, self._makers, self._bases):
+            for known in (self._classes, self._makers, self._bases):
                 known.clear()
             self.front.refresh()
 
-    def _once(self, known: dict[str, _T], find: Callable[[str], _T], name: str) -> _T:
-        """What is found out about a name, once as long as it stays true."""
-        if self.front.stale or self.front.is_daemon:
-            self._refresh()
-        if name not in known:
-            known[name] = find(name)
-        return known[name]
+    def _class(self, fullname: str) -> PytreeClass | None:
+        """jaxlint's class of a name, about which mypy asks several questions."""
+        if fullname not in self._classes:
+            self._classes[fullname] = self.front.class_named(fullname)
+        return self._classes[fullname]
 
     # -- classes -------------------------------------------------------------------------------
 
@@ -168,7 +165,7 @@ class Hooks:
 
     def _is_maker(self, fullname: str) -> bool:
         """Whether a decorator makes a pytree dataclass, or may: a variable, a function of the user, what is unknown."""
-        if fullname not in self._makers or not self.is_settled():
+        if fullname not in self._makers:
             known = self._makes_dataclass(fullname)
             if self._plugin.lookup_fully_qualified(fullname) is None:
                 return known  # it may be known later
@@ -202,7 +199,7 @@ class Hooks:
         """Bases of frameworks: their metaclasses keep mypy from showing the class later on."""
         if fullname.partition(".")[0] in _BARE and fullname != "typing.NamedTuple":
             return None
-        if fullname in self._bases and self.is_settled():
+        if fullname in self._bases:
             return self._bases[fullname]
         hook = self._base_hook(fullname)
         if self.front.info(fullname) is not None:
@@ -278,8 +275,7 @@ class Hooks:
         return self._signature_hook(owner, name)
 
     def _signature_hook(self, owner: str, name: str) -> Callable[[MethodSigContext], FunctionLike] | None:
-        self._refresh()
-        cls = self.front.class_named(owner)
+        cls = self._class(owner)
         if cls is None or not cls.is_pytree:
             return None
         if name in ("replace", "tree_replace"):
@@ -301,9 +297,6 @@ class Hooks:
 
     def method(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """Methods that copy with changes, methods that change a container, and class statements."""
-        return self._once(self._methods, self._method_hook, fullname)
-
-    def _method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         owner, _, name = fullname.rpartition(".")
         if name == _SUBCLASSED:
             return self._subclassed
@@ -328,11 +321,11 @@ class Hooks:
                 return None
             return partial(self._on_method, partial(self._mutate, how))
         if name in COMPARING:
-            if self.front.class_named(owner) is None:
+            if self._class(owner) is None:
                 return None
             return partial(self._on_method, partial(self.types_only.compared, operator=COMPARING[name]))
         is_setter = name == "__setattr__"
-        cls = None if name.startswith("__") and not is_setter else self.front.class_named(owner)
+        cls = None if name.startswith("__") and not is_setter else self._class(owner)
         if cls is None or not cls.is_pytree:
             return None
         if is_setter:
@@ -374,9 +367,6 @@ class Hooks:
 
     def function(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         """Functions that copy with changes, `setattr`, and constructors."""
-        return self._once(self._functions, self._function_hook, fullname)
-
-    def _function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname == "builtins.hash":
             return partial(self._on_function, lambda ctx: self.types_only.hashed(ctx, "`hash` fails"))
         if fullname in HASHERS:
@@ -393,7 +383,7 @@ class Hooks:
             return partial(self._on_function, partial(self._function_update, name, position))
         if name in FIELD_FUNCTIONS and name != "dataclasses.field":
             return self._default_of_field
-        cls = self.front.class_named(fullname)
+        cls = self._class(fullname)
         if cls is None or not cls.is_pytree or not (cls.tells_when_constructed or self.front.is_daemon):
             return None
         return partial(self._on_function, partial(self._construct, cls))
@@ -415,8 +405,7 @@ class Hooks:
         if fullname.rpartition(".")[2] in FIELD_NAMES:
             name = self.front.canonical(fullname)
             return with_keywords if name in FIELD_FUNCTIONS and name != "dataclasses.field" else None
-        self._refresh()
-        cls = self.front.class_named(fullname)
+        cls = self._class(fullname)
         return partial(of_constructor, cls) if cls is not None and cls.is_pytree else None
 
     def _set_by_name(self, how: str, ctx: FunctionContext) -> None:
@@ -439,10 +428,9 @@ class Hooks:
     def attribute(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Attributes of classes that refuse assignment, or that have static fields."""
         owner, _, name = fullname.rpartition(".")
-        is_telling = self._once(self._attributes, self._is_telling, owner)
         if name in GENERATED:
             return self._on_generated
-        return self._on_attribute if is_telling else None
+        return self._on_attribute if self._is_telling(owner) else None
 
     def class_attribute(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Generated methods that are taken from a class, and the items of an enumeration of equinox."""
@@ -468,7 +456,7 @@ class Hooks:
         return with_asked(method, ctx.type)
 
     def _is_telling(self, owner: str) -> bool:
-        cls = self.front.class_named(owner)
+        cls = self._class(owner)
         if cls is None or not cls.is_pytree:
             return False
         return cls.frozen is not False or cls.tells_when_constructed or self.front.is_daemon

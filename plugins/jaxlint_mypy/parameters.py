@@ -59,7 +59,8 @@ def replaced(cls: PytreeClass) -> list[str] | None:
 
 def kind_replaced(cls: PytreeClass, name: str) -> ArgKind:
     """Whether `replace` must be given something: an `InitVar` without a default, which no instance has kept."""
-    needed = any(one.name == name and not (one.has_default or one.opaque) for one in cls.members if one.is_init_var)
+    named = [one for one in cls.members if one.name == name and one.is_init_var]
+    needed = any(not (one.has_default or one.opaque) for one in named)
     return nodes.ARG_NAMED if needed and cls.custom_init() is None else nodes.ARG_NAMED_OPT
 
 

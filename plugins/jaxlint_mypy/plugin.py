@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from mypy.checker import TypeChecker
 from mypy.nodes import MypyFile
@@ -27,31 +27,82 @@ from jaxlint_mypy.internals import is_daemon, is_ignored, looking_again, note, s
 from jaxlint_mypy.running import describe
 from jaxlint_mypy.untyped import BESIDE_UNTYPED
 
-_C = TypeVar("_C")
 _T = TypeVar("_T")
-_Answer = Callable[[Any], Any] | None
-#: What mypy asks about every class.
-_OF_ALL_CLASSES = "get_customize_class_mro_hook"
-#: By what mypy asks about names, the method by which it asks.
-_METHODS = {
-    name.removeprefix("get_").replace("_hook", ""): name
-    for name in (
-        *("get_class_decorator_hook", "get_class_decorator_hook_2", "get_base_class_hook", "get_method_signature_hook"),
-        *("get_function_signature_hook", "get_method_hook", "get_function_hook", "get_attribute_hook"),
-        "get_class_attribute_hook",
-    )
+_Callback = Callable[[Any], Any]
+_Answer = _Callback | None
+
+
+class _Question(NamedTuple):
+    """What mypy asks about a name: by which method, about what, and what it goes on with where the answer fails."""
+
+    method: str
+    what: str
+    otherwise: _Callback
+
+
+def _is_no_dataclass(ctx: ClassDefContext) -> None:
+    """Nothing is known of the class."""
+
+
+def _signature(ctx: MethodSigContext | FunctionSigContext) -> FunctionLike:
+    return ctx.default_signature
+
+
+def _result(ctx: MethodContext | FunctionContext) -> Type:
+    return ctx.default_return_type
+
+
+def _type(ctx: AttributeContext) -> Type:
+    return ctx.default_attr_type
+
+
+#: By the names of the methods of `Hooks` that answer.
+_QUESTIONS = {
+    "class_decorator": _Question("get_class_decorator_hook", "a class", _is_no_dataclass),
+    "class_decorator_2": _Question("get_class_decorator_hook_2", "a class", as_mypy_does),
+    "class_mro": _Question("get_customize_class_mro_hook", "a class", _is_no_dataclass),
+    "base_class": _Question("get_base_class_hook", "a class", _is_no_dataclass),
+    "method_signature": _Question("get_method_signature_hook", "a signature", _signature),
+    "function_signature": _Question("get_function_signature_hook", "a signature", _signature),
+    "method": _Question("get_method_hook", "a call", _result),
+    "function": _Question("get_function_hook", "a call", _result),
+    "attribute": _Question("get_attribute_hook", "an attribute", _type),
+    "class_attribute": _Question("get_class_attribute_hook", "an attribute", _type),
 }
 
 
 class _Answers(dict[str, _Answer]):
     """By names, who answers a question about them; who is not known yet is asked for."""
 
-    def __init__(self, ask: Callable[[str], _Answer]) -> None:
+    def __init__(self, plugin: JaxlintPlugin, question: str) -> None:
         super().__init__()
-        self._ask = ask
+        self._plugin, self._question = plugin, question
 
     def __missing__(self, fullname: str) -> _Answer:
-        return self._ask(fullname)
+        return self._plugin.find(self._question, fullname)
+
+
+class _OfAttributes(_Answers):
+    """Of attributes it is the class that tells, but for those that are generated."""
+
+    def __init__(self, plugin: JaxlintPlugin, question: str) -> None:
+        super().__init__(plugin, question)
+        self._owners: dict[str, _Answer] = {}
+
+    def __missing__(self, fullname: str) -> _Answer:
+        owner, _, name = fullname.rpartition(".")
+        if name not in GENERATED and owner in self._owners:
+            found = self[fullname] = self._owners[owner]
+            return found
+        found = super().__missing__(fullname)
+        if name not in GENERATED and fullname in self:
+            self._owners[owner] = found
+        return found
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        super().clear()
+        self._owners.clear()
 
 
 class JaxlintPlugin(Plugin):
@@ -62,31 +113,29 @@ class JaxlintPlugin(Plugin):
         self._failure = ""
         self._reported = False
         #: What was answered, until a file is read or something fails.
-        self._known: dict[str, _Answers] = {}
+        self._known = {question: _Answers(self, question) for question in _QUESTIONS}
+        self._known["attribute"] = _OfAttributes(self, "attribute")
         #: The checkers of files in which something was asked, until these are done.
         self._checkers: dict[str, TypeChecker] = {}
         #: The files that were read, until they have been checked.
         self._unchecked: set[str] = set()
-        #: Of attributes it is the class that tells.
-        self._owners: dict[str, _Answer] = {}
         self._is_daemon = self._try("the start", lambda: True, is_daemon, options)
         self._hooks = self._try("the start", lambda: None, self._start)
-        self._try("the start", lambda: None, self._answer_at_once)
+        self._answer_at_once()
 
     def _start(self) -> Hooks:
         return spared_by_collector(Hooks(FrontEnd(self.options), self))
 
     def _answer_at_once(self) -> None:
-        """Put what was answered before the methods below: mypy asks hundred thousands of times.
+        """Answer with what was answered before: mypy asks hundred thousands of times.
 
         A look into a dictionary takes a tenth of what a call of a method takes.
         """
-        for question, method in _METHODS.items():
-            answers = self._known[question] = _Answers(getattr(self, method))
-            setattr(self, method, answers.__getitem__)
-        if not self._is_daemon and not self._failure:
-            beside = {name: self.get_customize_class_mro_hook(name) for name in BESIDE_UNTYPED}
-            setattr(self, _OF_ALL_CLASSES, beside.get)
+        for question, asked in _QUESTIONS.items():
+            setattr(self, asked.method, self._known[question].__getitem__)
+        if not self._is_daemon and not self._failure:  # it is asked of all classes
+            beside = {name: self.find("class_mro", name) for name in BESIDE_UNTYPED}
+            setattr(self, _QUESTIONS["class_mro"].method, beside.get)
 
     # -- mypy's life ---------------------------------------------------------------------------
 
@@ -105,7 +154,7 @@ class JaxlintPlugin(Plugin):
         return []
 
     def _forget(self) -> None:
-        for answers in (*self._known.values(), self._owners):
+        for answers in self._known.values():
             answers.clear()
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
@@ -136,56 +185,6 @@ class JaxlintPlugin(Plugin):
             self._fail("the configuration", error)
             return None
 
-    # -- hooks ---------------------------------------------------------------------------------
-
-    def get_class_decorator_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        """In the main pass: decorators that make dataclasses, and that mypy does not see through."""
-        return self._hook("a class", "class_decorator", fullname, lambda ctx: None)
-
-    def get_class_decorator_hook_2(self, fullname: str) -> Callable[[ClassDefContext], bool] | None:
-        """After the main pass: the generated methods."""
-        return self._hook("a class", "class_decorator_2", fullname, as_mypy_does)
-
-    def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        """Types of functions beside the class; in the daemon, what depends on it may have to be looked at again."""
-        return self._hook("a class", "class_mro", fullname, lambda ctx: None)
-
-    def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        """Classes that inherit from pytree classes."""
-        return self._hook("a class", "base_class", fullname, lambda ctx: None)
-
-    def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
-        """`replace`, `create`, `apply_gradients` of pytree classes."""
-        return self._hook("a signature", "method_signature", fullname, lambda ctx: ctx.default_signature)
-
-    def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
-        """The functions of frameworks that declare fields."""
-        return self._hook("a signature", "function_signature", fullname, lambda ctx: ctx.default_signature)
-
-    def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        """Methods that copy with changes, methods that change a container, and class statements."""
-        return self._hook("a call", "method", fullname, lambda ctx: ctx.default_return_type)
-
-    def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
-        """Functions that copy with changes, `setattr`, constructors, and fields."""
-        return self._hook("a call", "function", fullname, lambda ctx: ctx.default_return_type)
-
-    def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
-        """Attributes of classes that refuse assignment, or that have static fields."""
-        owner, _, name = fullname.rpartition(".")
-        found: Callable[[AttributeContext], Type] | None
-        if name not in GENERATED and owner in self._owners:
-            found = self._known["attribute"][fullname] = self._owners[owner]
-            return found
-        found = self._hook("an attribute", "attribute", fullname, lambda ctx: ctx.default_attr_type)
-        if name not in GENERATED and fullname in self._known.get("attribute", ()):
-            self._owners[owner] = found
-        return found
-
-    def get_class_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
-        """Generated methods that are taken from a class."""
-        return self._hook("an attribute", "class_attribute", fullname, lambda ctx: ctx.default_attr_type)
-
     # -- what must not happen ------------------------------------------------------------------
 
     def _ask(self, what: str, question: str, *asked: Any) -> Any:
@@ -193,10 +192,9 @@ class JaxlintPlugin(Plugin):
             return None
         return self._try(what, lambda: None, getattr(self._hooks, question), *asked)
 
-    def _hook(
-        self, what: str, question: str, fullname: str, otherwise: Callable[[_C], _T]
-    ) -> Callable[[_C], _T] | None:
-        """The callback that answers, made safe; None if there is nothing to be said about that name."""
+    def find(self, question: str, fullname: str) -> _Answer:
+        """The callback that answers a question, made safe; None if there is nothing to be said about that name."""
+        _, what, otherwise = _QUESTIONS[question]
         callback, is_settled = None, False
         if self._hooks is not None:
             try:  # as `_try` does, without the calls: mypy asks for thousands of names
@@ -206,14 +204,14 @@ class JaxlintPlugin(Plugin):
         if callback is None and self._failure:
             return None if self._reported else self._teller(question, otherwise)
         found = None if callback is None else self._safe(what, callback, otherwise)
-        if is_settled and question in self._known and not self._failure:
+        if is_settled and not self._failure:
             self._known[question][fullname] = found
         return found
 
-    def _safe(self, what: str, callback: Callable[[_C], _T], otherwise: Callable[[_C], _T]) -> Callable[[_C], _T]:
+    def _safe(self, what: str, callback: _Callback, otherwise: _Callback) -> _Callback:
         """A callback that mypy goes on without if it fails."""
 
-        def safe(ctx: Any) -> _T:
+        def safe(ctx: Any) -> Any:
             api = ctx.api
             if type(api) is TypeChecker:
                 self._checkers[api.tree.fullname] = api
@@ -228,12 +226,12 @@ class JaxlintPlugin(Plugin):
 
         return safe
 
-    def _teller(self, question: str, otherwise: Callable[[_C], _T]) -> Callable[[_C], _T] | None:
+    def _teller(self, question: str, otherwise: _Callback) -> _Answer:
         """A callback that only reports the failure, where no other plugin loses its turn: mypy asks one for a name."""
         if question not in ("class_mro", "function", "attribute"):
             return None
 
-        def tell(ctx: Any) -> _T:
+        def tell(ctx: Any) -> Any:
             self._tell(ctx.api, ctx)
             return otherwise(ctx)
 
@@ -249,7 +247,7 @@ class JaxlintPlugin(Plugin):
     def _fail(self, what: str, error: Exception) -> None:
         """Keep what went wrong first; from now on nothing is answered at once, so that it can be reported."""
         self._failure = self._failure or describe(what, error)
-        self.__dict__.pop(_OF_ALL_CLASSES, None)
+        setattr(self, _QUESTIONS["class_mro"].method, self._known["class_mro"].__getitem__)
         self._forget()
 
     def _tell(self, api: Any, at: Any) -> None:
