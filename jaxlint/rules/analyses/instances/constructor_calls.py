@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from jaxlint.cst.changes import NameArgument, Proposal, Rename
+from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
 from jaxlint.infer.known.values import NUMBERS, Array, Scalar, Value
 from jaxlint.pytrees.made_of_fields import has_metaclass, is_init_guarded
@@ -102,6 +103,7 @@ def no_dict(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...], val
     return WrongArguments(call.positional[0].at, what, "TypeError", "pass it by keyword", fix)
 
 
+@proposing
 def _named(given: Sequence[Expr], parameters: tuple[Parameter, ...]) -> Proposal | None:
     """The fix that passes positional arguments by keyword."""
     named = tuple(NameArgument(g.at, p.name, is_one_of_many=True) for g, p in zip(given, parameters, strict=False))
