@@ -344,3 +344,26 @@ def test_what_cannot_be_named_stays(given: str, named: str | None) -> None:
     after, left = fix_source(text.format(given), settings=Settings(select=("JAX311",)))
     assert after == text.format(named or given)
     assert len(left) == (named is None)
+
+
+@pytest.mark.parametrize("read", ["jnp.sum(q)", "q"])
+def test_what_a_method_begins_with_stays(read: str) -> None:
+    """An update that was discarded never changed the attribute that the variable was taken from."""
+    program = f"""\
+import jax.numpy as jnp
+
+
+class Env:
+    def __init__(self):
+        self.start = jnp.zeros(4)
+
+    def home(self):
+        return self.start
+
+    def reset(self, v):
+        q = self.start
+        q.at[0].set(v)
+        return {read}
+"""
+    after, left = fix_source(program, settings=Settings(select=("JAX403",)), unsafe=True)
+    assert after == program.replace("        q.at", "        q = q.at") and not left

@@ -23,6 +23,7 @@ from jaxlint.rules.analyses.fixes.held import (
     are_dropped,
     are_dropped_elsewhere,
     is_lost,
+    is_read_later,
     is_returned_alias,
 )
 from jaxlint.rules.analyses.fixes.in_row import assigned_in_row
@@ -252,6 +253,8 @@ def binding(
         fix = fix.as_unsafe()
     is_array = isinstance(change, UpdateField) and change.template == "{value}"
     if is_lost(name, change.at, place, evaluator, is_array=is_array):
+        if (is_array or isinstance(change, AssignTo)) and _goes_on_alone(change, name, place, evaluator):
+            return None if is_array else fix.as_unsafe()
         return _putting_back(change, name, place, evaluator, fix.imports) or returned
     if name in place.module.outline.scopes[place.scope].is_global:
         if is_lost(name, ANYTIME, replace(place, functions=()), evaluator, is_array=is_array):
@@ -263,6 +266,17 @@ def binding(
     if function is not None and are_dropped(name, function, place.module):
         return taking(change, name, place, fix.imports)
     return replace(fix, otherwise=returned)
+
+
+def _goes_on_alone(change: UpdateField | AssignTo, name: str, place: Place, evaluator: Evaluator) -> bool:
+    """Whether a method takes an attribute of `self`, and goes on with its variable: `q = self.start; q[0] = ...`.
+
+    An update that was discarded never changed the attribute; whether an item of an array should, nobody knows.
+    """
+    origin = origin_of(name, change.at, place, evaluator)
+    if place.method is None or origin is None or not origin.path.startswith(f"{place.method.self_name}."):
+        return False
+    return is_read_later(name, change.at, place, evaluator)
 
 
 @proposing
