@@ -12,7 +12,7 @@ from jaxlint.libraries.arrays import ARRAY_ASSERTIONS, ARRAY_TYPES, JAXTYPING_DT
 from jaxlint.libraries.refused import REFUSED_TYPES
 from jaxlint.libraries.transforms import TRANSFORMS
 from jaxlint.libraries.trees import FROZEN_DICT
-from jaxlint.libraries.updates import SELECT, UPDATE_FUNCTIONS
+from jaxlint.libraries.updates import GIVE_SAME, LOADING, MOVED_COPIES, RESTORING, SELECT, UPDATE_FUNCTIONS
 from jaxlint.project.index import Key, NotIndexedYet, ProjectIndex, VisibleUpdates
 from jaxlint.project.modules import Module, Project
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol, ValueSymbol
@@ -57,6 +57,10 @@ _KNOWN = frozenset(
     {
         *(name for framework in FRAMEWORKS for name in framework.known_names),
         *UPDATE_FUNCTIONS,
+        *GIVE_SAME,
+        *MOVED_COPIES,
+        *RESTORING,
+        *LOADING,
         SELECT,
         FROZEN_DICT,
         # whatever an installed package makes of them
