@@ -62,7 +62,7 @@ RANDOM = frozenset(
 SHAPED_BY_NUMPY = frozenset("zeros ones empty full eye identity".split())
 #: Functions that convert an argument to a number of Python, or take it for the number of what they make: where, by
 #: which keyword, and what for.
-NUMBERS: Mapping[str, tuple[int, str, str]] = {
+NEEDED_NUMBERS: Mapping[str, tuple[int, str, str]] = {
     **dict.fromkeys((f"jax.numpy.{name}" for name in ("linspace", "logspace", "geomspace")), (2, "num", NUMBER)),
     **dict.fromkeys((f"jax.numpy.{name}" for name in ("split", "array_split")), (1, "indices_or_sections", NUMBER)),
     **dict.fromkeys((f"jax.ops.segment_{n}" for n in ("sum", "max", "min", "prod")), (2, "num_segments", NUMBER)),

@@ -28,11 +28,7 @@ from jaxlint.infer.known.values import (
 )
 from jaxlint.infer.transforms.applied import abstracting, tracing_arrays
 from jaxlint.infer.transforms.calling import piece_of
-from jaxlint.libraries.static_arguments import (
-    ERRORS,
-    NUMPY_SHAPE,
-    SHAPE,
-)
+from jaxlint.libraries.static_arguments import ERRORS, NUMPY_SHAPE, SHAPE
 from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
@@ -41,13 +37,7 @@ from jaxlint.rules.analyses.fixes.traced_choices import choosing_by_jax
 from jaxlint.rules.analyses.instances.callees import Callee, called_by, callee_of, declared
 from jaxlint.rules.analyses.instances.given_literals import is_updated
 from jaxlint.rules.analyses.instances.methods import is_overridden
-from jaxlint.rules.analyses.under_trace.static_uses import (
-    INSTEAD,
-    StaticUses,
-    Use,
-    asks_for_shapes_in,
-    names_asked_in,
-)
+from jaxlint.rules.analyses.under_trace.static_uses import INSTEAD, StaticUses, Use, asks_for_shapes_in, names_asked_in
 from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
 from jaxlint.rules.analyses.under_trace.traced_arguments import (
     filtered_parameters,

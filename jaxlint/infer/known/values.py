@@ -452,12 +452,17 @@ def is_larger_array(value: Value) -> bool:
     return isinstance(value, Array) and value.single is False
 
 
+def is_python_number(value: Value) -> bool:
+    """Whether a value is a Python number, and no array."""
+    return isinstance(value, Scalar) and value.kind in NUMBERS
+
+
 def is_one_number(value: Value) -> bool:
     """Whether a value is a Python number, or an array of one element."""
     value = plain(value)
     if isinstance(value, Array):
         return value.single is True
-    return isinstance(value, Scalar) and value.kind in ("int", "float", "bool", "complex")
+    return is_python_number(value)
 
 
 def is_broadcast_single(values: Sequence[Value]) -> bool | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import NUMBERS, Array, Scalar, Value, as_instance, plain
+from jaxlint.infer.known.values import Array, Value, as_instance, is_python_number, plain
 from jaxlint.libraries.arrays import ARRAY_TRAITS, OF_NUMBERS, OF_TRAITS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -146,8 +146,7 @@ class DeletedReads:
         """Whether a leaf may be a number of Python, which nothing deletes, until a compiled function returns it."""
         if self._cls is None or field.annotation is None:
             return False
-        held = plain(self._evaluator.promises.field(field, self._cls))
-        return isinstance(held, Scalar) and held.kind in NUMBERS
+        return is_python_number(plain(self._evaluator.promises.field(field, self._cls)))
 
     def _is_of_numbers(self, attr: str) -> bool:
         """Whether an attribute or a method of an array has to do with its numbers."""

@@ -11,25 +11,12 @@ import msgspec
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.infer.transforms.calling import piece_of
-from jaxlint.libraries.static_arguments import (
-    CHECK,
-    CONVERSION,
-    KEY,
-    LEAST,
-    LOGICAL,
-    LOOP,
-    NUMPY,
-    TRUTH,
-)
+from jaxlint.libraries.static_arguments import CHECK, CONVERSION, KEY, LEAST, LOGICAL, LOOP, NUMPY, TRUTH
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.instances.methods import may_have
-from jaxlint.rules.analyses.under_trace.static_uses import (
-    INSTEAD,
-    StaticUses,
-    Use,
-)
+from jaxlint.rules.analyses.under_trace.static_uses import INSTEAD, StaticUses, Use
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, last_name
 from jaxlint.syntax.statements import all_parts, bound_once, parts

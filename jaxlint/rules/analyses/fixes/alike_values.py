@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import Instance, Scalar, plain
+from jaxlint.infer.known.values import NUMBERS, Instance, Scalar, plain
 from jaxlint.libraries.arrays import is_elementwise
 from jaxlint.libraries.updates import AT, COPYING_NAMES, SHALLOW_COPIES, UPDATE_FUNCTIONS
 from jaxlint.project.modules import Module
@@ -31,7 +31,6 @@ from jaxlint.syntax.expressions import (
 Changing: TypeAlias = "frozenset[object] | None"
 
 #: The numbers of Python.
-NUMBERS = frozenset({"bool", "int", "float", "complex"})
 #: What stands for a variable or an attribute, which may hold anything, and for the result of a function of the project.
 _HELD, _RETURNED = "a value", "a result"
 

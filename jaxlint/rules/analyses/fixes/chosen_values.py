@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import Array, Scalar, UnknownValue, plain
+from jaxlint.infer.known.values import NUMBERS, Array, UnknownValue, is_python_number, plain
 from jaxlint.libraries.arrays import ARRAY_METHODS, ARRAY_REDUCTIONS, returned_library
 from jaxlint.libraries.updates import AT, SHALLOW_COPIES
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Placed
-from jaxlint.rules.analyses.fixes.alike_values import NUMBERS, AlikeValues
+from jaxlint.rules.analyses.fixes.alike_values import AlikeValues
 from jaxlint.rules.analyses.under_trace.library_forms import gives_floats
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
@@ -122,7 +122,7 @@ class ChosenValues:
     def _is_array(self, expr: Expr, operands: frozenset[str] = frozenset()) -> bool:
         value = plain(self._evaluator.static(Placed(expr, self._module, self._scope)))
         if not isinstance(value, UnknownValue):
-            return isinstance(value, Array) or (isinstance(value, Scalar) and value.kind in NUMBERS)
+            return isinstance(value, Array) or is_python_number(value)
         if dotted(expr) in operands:
             return True
         match expr:

@@ -13,19 +13,14 @@ from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.libraries.static_arguments import (
-    LOGICAL,
-    TRUTH,
-)
+from jaxlint.libraries.static_arguments import LOGICAL, TRUTH
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.bodies.around import functions_around
 from jaxlint.rules.analyses.fields.needed_numbers import uses_of
 from jaxlint.rules.analyses.fixes.chosen_values import BY_VALUES, ChosenValues
 from jaxlint.rules.analyses.instances.methods import may_have
-from jaxlint.rules.analyses.under_trace.static_uses import (
-    Use,
-)
+from jaxlint.rules.analyses.under_trace.static_uses import Use
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Conditional, Expr, Name, last_name, same

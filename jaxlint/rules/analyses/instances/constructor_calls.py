@@ -9,7 +9,7 @@ import msgspec
 from jaxlint.cst.changes import NameArgument, Proposal, Rename
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability
-from jaxlint.infer.known.values import NUMBERS, Array, Scalar, Value
+from jaxlint.infer.known.values import Array, Value, is_python_number
 from jaxlint.pytrees.made_of_fields import has_metaclass, is_init_guarded
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
@@ -97,7 +97,7 @@ def no_dict(call: Call, cls: PytreeClass, parameters: tuple[Parameter, ...], val
     is_alone = len(call.args) == 1 and len(call.positional) == 1
     if not is_alone or not (cls.registered and cls.is_mapping is True and cls.framework.mapping_option):
         return None
-    if not (isinstance(value, Scalar) and value.kind in NUMBERS) and (not isinstance(value, Array) or value.declared):
+    if not is_python_number(value) and (not isinstance(value, Array) or value.declared):
         return None
     fix, what = _named(call.positional, parameters), "takes a positional argument for a dict of its fields"
     return WrongArguments(call.positional[0].at, what, "TypeError", "pass it by keyword", fix)

@@ -22,7 +22,6 @@ from jaxlint.syntax.expressions import (
     children,
     dotted,
     last_name,
-    root,
 )
 from jaxlint.syntax.statements import (
     Assign,
@@ -55,11 +54,8 @@ def drawn_twice(code: CodeRead, evaluator: Evaluator) -> Iterator[DrawnTwice]:
 
     Permutations and choices are no samplers: two arrays are shuffled alike with one key.
     """
-    sampling = [call for call in code.calls if last_name(call.func) in SAMPLERS and call.positional]
-    if len(sampling) > 1:
-        reader = _Reader(code, evaluator)
-        if len({id(call) for call in sampling if reader.key_of(call) is not None}) > 1:
-            yield from reader.read(code.body, {})
+    if sum(last_name(call.func) in SAMPLERS for call in code.calls) > 1:
+        yield from _Reader(code, evaluator).read(code.body, {})
 
 
 class _Reader:
@@ -78,22 +74,26 @@ class _Reader:
     def _statement(self, statement: Statement, used: dict[str, Call]) -> Iterator[DrawnTwice]:
         for expr in expressions(statement):
             for call, chosen in _calls(expr, ()):
-                key = self.key_of(call)
+                key = self._key_of(call)
                 if key is None:
                     continue
                 first = used.setdefault(dotted(key) or "", call)
-                if first is not call and _are_dependent(first, call) and not self._is_chosen(first, call, chosen):
+                if (
+                    first is not call
+                    and are_dependent(last_name(first.func), last_name(call.func))
+                    and not self._is_chosen(first, call, chosen)
+                ):
                     yield DrawnTwice(call, first, key)
         if not isinstance(statement, (FunctionDefinition, ClassDefinition)):
             for block in blocks(statement):
                 yield from self.read(block, used)
 
-    def key_of(self, call: Call) -> Attribute | None:
+    def _key_of(self, call: Call) -> Attribute | None:
         """The attribute of a variable that a sampler is given as its key."""
         if last_name(call.func) not in SAMPLERS or not call.positional:
             return None
         key = taken_from(call.positional[0], call, self._code)
-        if not isinstance(key, Attribute) or not isinstance(root(key), Name) or not KEY.search(key.attr):
+        if not isinstance(key, Attribute) or not isinstance(key.value, Name) or not KEY.search(key.attr):
             return None
         name = self._resolver.library_name(call.func, self._code.place.module, self._code.scope)
         return key if name.startswith("jax.random.") and key.attr not in self._assigned else None
@@ -111,10 +111,6 @@ class _Reader:
         if isinstance(statement, Assign) and statement.value is call and len(statement.targets) == 1:
             return dotted(statement.targets[0])
         return None
-
-
-def _are_dependent(first: Call, second: Call) -> bool:
-    return are_dependent(last_name(first.func) or "", last_name(second.func) or "")
 
 
 def _calls(expr: Expr, chosen: tuple[Call, ...]) -> Iterator[tuple[Call, tuple[Call, ...]]]:

@@ -12,13 +12,12 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead
 from jaxlint.infer.known.values import (
     NONE,
-    NUMBERS,
     Array,
     Choice,
     Instance,
-    Scalar,
     UnknownValue,
     Value,
+    is_python_number,
     plain,
     without_none,
 )
@@ -459,7 +458,7 @@ def _kind(value: Value, annotated: bool) -> str:
     """What is known of the type of a leaf."""
     value = plain(without_none(plain(value)))
     options = [o for o in value.options if o != NONE] if isinstance(value, Choice) else [value]
-    if all(isinstance(o, Array) or (isinstance(o, Scalar) and o.kind in NUMBERS) for o in options):
+    if all(isinstance(o, Array) or is_python_number(o) for o in options):
         traceable = any(isinstance(o, Array) and o.library != "numpy" for o in options)
         return "array" if traceable else "number"
     return "bare" if isinstance(value, UnknownValue) and not annotated else "other"

@@ -18,8 +18,8 @@ from jaxlint.libraries.static_arguments import (
     LENGTH,
     LOGICAL,
     LOOP,
+    NEEDED_NUMBERS,
     NUMBER,
-    NUMBERS,
     NUMPY,
     NUMPY_SHAPE,
     RANDOM,
@@ -97,7 +97,9 @@ _CONVERSIONS = frozenset({"int", "float", "bool"})
 _COPYING = frozenset({"builtins.tuple", "builtins.list"})
 #: The last parts of the names of all these functions, and those of methods that do the same.
 _TAKING_SHAPES = frozenset({*SHAPED, "reshape", "iota"})
-_ASKING = _TAKING_SHAPES | _CONVERSIONS | {"range", "min", "max", "item", *(n.rpartition(".")[2] for n in NUMBERS)}
+_ASKING = (
+    _TAKING_SHAPES | _CONVERSIONS | {"range", "min", "max", "item", *(n.rpartition(".")[2] for n in NEEDED_NUMBERS)}
+)
 
 
 class Use(msgspec.Struct, frozen=True):
@@ -279,8 +281,8 @@ class StaticUses:
             self._use(positional[0], CONVERSION)
         elif name in ("builtins.min", "builtins.max") and len(positional) > 1:
             self._least(positional)
-        elif name in NUMBERS:
-            place, keyword, how = NUMBERS[name]
+        elif name in NEEDED_NUMBERS:
+            place, keyword, how = NEEDED_NUMBERS[name]
             number = positional[place] if place < len(positional) else call.keyword(keyword)
             if number is not None and call.keyword("total_repeat_length") is None:
                 for part in (part for item in items_of(number) for part in items_of(item)):

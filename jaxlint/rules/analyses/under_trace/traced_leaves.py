@@ -18,9 +18,9 @@ from jaxlint.infer.known.values import (
     Array,
     Container,
     Instance,
-    Scalar,
     Value,
     element_of,
+    is_python_number,
     options,
     plain,
 )
@@ -68,7 +68,6 @@ from jaxlint.syntax.statements import (
 _MAX_DEPTH = 6
 #: Through how many functions that call each other copies are followed.
 _MOST_FUNCTIONS = 3
-_NUMBERS = frozenset({"int", "bool", "float", "complex"})
 #: What may hold an instance, or be one of two.
 _DISPLAYS = frozenset({Display, DictDisplay, Conditional})
 
@@ -88,7 +87,7 @@ def is_number(leaf: Leaf) -> bool:
     choices = options(plain(leaf.value))
     if leaf.field.default is not None and is_none(leaf.field.default.expr):
         return False
-    return all((isinstance(c, Scalar) and c.kind in _NUMBERS) or isinstance(c, Array) for c in choices)
+    return all(is_python_number(c) or isinstance(c, Array) for c in choices)
 
 
 class TracedLeaves:
