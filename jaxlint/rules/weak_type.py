@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from jaxlint.cst.changes import Proposal
 from jaxlint.cst.reading import FunctionNode
 from jaxlint.cst.shapes import own, returned
 from jaxlint.finding import Confidence, Severity
@@ -15,17 +16,17 @@ from jaxlint.infer.transforms.applied import abstracting
 from jaxlint.libraries.arrays import ARRAY_REDUCTIONS, is_reduction
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
+from jaxlint.rules.analyses.fixes.strong_numbers import NumbersGiven, beginning_strongly
 from jaxlint.rules.analyses.instances.given_literals import is_given_number, is_made_with_number
 from jaxlint.rules.analyses.instances.passed import calls_as_written
 from jaxlint.rules.analyses.under_trace.traced_arguments import traced_parameters
 from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Expr, Name, dotted
+from jaxlint.syntax.expressions import Attribute, Binary, Call, Constant, Expr, Name, Unary, dotted
 from jaxlint.syntax.source import Source
 from jaxlint.syntax.statements import Assign, parts
 
-_NUMBERS = frozenset({"int", "float"})
 #: Finds what gives a variable the result of a function.
 _GIVING = re.compile(r"=\s*(?:\w+\.)*(\w+)\(")
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
@@ -74,7 +75,7 @@ class WeakType(NodeRule):
     @struct.dataclass
     class State:
         x: jax.Array
-        loss: jax.Array = struct.field(default_factory=lambda: jnp.float32(0.0))
+        loss: jax.Array = struct.field(default_factory=lambda: jnp.array(0.0, dtype=float))
 
     @jax.jit
     def step(state: State) -> State:
@@ -83,11 +84,14 @@ class WeakType(NodeRule):
 
     ## Frameworks
 
-    All. Counters (`step + 1`) stay weakly typed, and cost nothing.
+    All. Counters (`step + 1`) stay weakly typed, and cost nothing. `jnp.array(0.0)` is weakly typed, too, as long as it
+    is given no `dtype`.
 
     ## Fix safety
 
-    There is no automatic fix.
+    The default, and the numbers that constructions in the module give, become arrays of the type that the leaf gets:
+    `jnp.array(0.0, dtype=float)`. There is a fix where it is known whether that is a type of integers or of floats. It
+    is unsafe: what asks for a number of Python, or computes with other types, sees another one.
 
     ## When not to use it
 
@@ -135,7 +139,9 @@ class WeakType(NodeRule):
                 if not _is_strong(made, leaves, code, evaluator) or not _begins_as_number(field, cls, code, evaluator):
                     continue
                 if _is_returned(update.call, function):
-                    yield _problem(keyword.at, cls, field)
+                    kind = NumbersGiven(field, cls, leaves, code, evaluator).kind(made)
+                    fix = beginning_strongly(field, cls, kind, code.place.module, evaluator)
+                    yield _problem(keyword.at, cls, field, kind, fix)
 
 
 def _variables(code: CodeRead) -> dict[str, Expr]:
@@ -158,8 +164,18 @@ def _begins_as_number(field: Field, cls: PytreeClass, code: CodeRead, evaluator:
     if field.role is not Role.LEAF or field.is_converted:
         return False
     if field.default is not None:
-        return isinstance(field.default.expr, Constant) and field.default.expr.kind in _NUMBERS
+        return bool(_literal(field.default.expr))
     return not field.has_default and is_made_with_number(field, cls, evaluator) and _comes_back(code)
+
+
+def _literal(expr: Expr) -> str:
+    """A Python number that is written out, with its sign; empty if an expression is none."""
+    match expr:
+        case Constant(value=value, kind="int" | "float"):
+            return repr(value)
+        case Unary(op="-", operand=Constant(kind="int" | "float") as number):
+            return f"-{number.value!r}"
+    return ""
 
 
 def _comes_back(code: CodeRead) -> bool:
@@ -225,8 +241,10 @@ def _is_given_arrays(parameter: str, function: Function, code: CodeRead, evaluat
     return 0 < len(given) == len(calls) and all(isinstance(value, Array) and not value.declared for value in given)
 
 
-def _problem(at: object, cls: PytreeClass, field: Field) -> Problem:
-    begin = "`default_factory=lambda: jnp.float32(0)`" if field.has_default else "`jnp.float32(0)`"
+def _problem(at: object, cls: PytreeClass, field: Field, kind: str, fix: Proposal | None) -> Problem:
+    number = "..." if field.default is None else _literal(field.default.expr)
+    made = f"jnp.array({number}, dtype={kind or '...'})"
+    begin = f"`default_factory=lambda: {made}`" if field.has_default else f"`{made}`"
     way_out = f"let `{field.name}` begin as an array: {begin}"
     return Problem(
         at=at,
@@ -236,4 +254,5 @@ def _problem(at: object, cls: PytreeClass, field: Field) -> Problem:
         ),
         reason="the weak type of a leaf is part of the key of the compiled function",
         help=way_out,
+        fix=fix,
     )
