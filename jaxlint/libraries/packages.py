@@ -39,6 +39,7 @@ USUAL_IMPORTS: dict[str, tuple[str, str | None, str | None]] = {
     "flax.struct": ("flax", "struct", None),
     "flax.nnx": ("flax", "nnx", None),
     "jax.numpy": ("jax.numpy", None, "jnp"),
+    "numpy": ("numpy", None, "np"),
 }
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxlint.cst.changes import Proposal
 from jaxlint.finding import Severity
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import arrays_in
 from jaxlint.project.modules import Module
 from jaxlint.pytrees.model import Kind, Placed, PytreeClass
+from jaxlint.rules.analyses.fixes.made_at_import import making_inside, of_numpy
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, Expr
@@ -74,7 +76,10 @@ class ImportTimeJax(ClassRule, BodyRule):
 
     ## Fix safety
 
-    There is no automatic fix yet: use numpy, a `default_factory`, or `None` and make the array in the function.
+    The default of a parameter becomes `None`, and the function makes the array: that is safe where it is made of what
+    libraries have. There is none where `None` may mean something already, or a decorator may pass the defaults. What a
+    class body makes in one call of `jax.numpy` is made of numpy, if all that is seen of it is that it is computed with:
+    no item of it can be taken with a traced index then, so the fix is unsafe.
 
     ## When not to use it
 
@@ -105,14 +110,15 @@ class ImportTimeJax(ClassRule, BodyRule):
         declaration = cls.symbol.declaration
         if declaration.scope:
             return
-        bound = [(a.name, a.value) for a in declaration.assignments]
+        bound: list[tuple[str, Expr | None, Expr | None]] = [(a.name, a.value, None) for a in declaration.assignments]
         on_class = {m.name for m in cls.members if m.kind is Kind.CLASS_VAR or cls.framework.is_tuple}
-        bound += [(f.name, f.value) for f in declaration.fields if f.name in on_class]
-        for name, value in bound:
+        bound += [(f.name, f.value, f.annotation) for f in declaration.fields if f.name in on_class]
+        for name, value, annotation in bound:
             made = None if value is None else _made(value, cls.module, declaration.qualname, evaluator)
-            if made is not None:
+            if value is not None and made is not None:
                 way_out = "make it of numpy, or in the function that uses it"
-                yield _problem(made, f"`{name}` in the body of `{cls.name}`", way_out)
+                fix = None if cls.framework.is_tuple else of_numpy(name, value, annotation, cls, evaluator)
+                yield _problem(made, f"`{name}` in the body of `{cls.name}`", way_out, fix)
         for qualnames in declaration.methods.values():
             for qualname in qualnames:
                 function = cls.module.outline.functions[qualname]
@@ -131,7 +137,8 @@ def _defaults(function: Function, module: Module, of: str, evaluator: Evaluator)
         made = None if default is None else _made(default, module, function.scope, evaluator)
         if made is not None:
             way_out = "take `None` for the default, and make the array in the function"
-            yield _problem(made, f"the default of `{parameter.name}` of {of}", way_out)
+            fix = making_inside(parameter, function, module, evaluator)
+            yield _problem(made, f"the default of `{parameter.name}` of {of}", way_out, fix)
 
 
 def _made(value: Expr, module: Module, scope: str, evaluator: Evaluator) -> Call | None:
@@ -144,10 +151,11 @@ def _made(value: Expr, module: Module, scope: str, evaluator: Evaluator) -> Call
     return None
 
 
-def _problem(call: Call, what: str, way_out: str) -> Problem:
+def _problem(call: Call, what: str, way_out: str, fix: Proposal | None) -> Problem:
     return Problem(
         at=call.at,
         message=f"{what} is made of jax when the module is imported: that starts the backend; {way_out}",
         reason="the first array that is made starts the backend, whatever is configured later",
         help=way_out,
+        fix=fix,
     )
