@@ -112,8 +112,9 @@ class DroppedField(EventRule, BodyRule):
 
     ## Fix safety
 
-    The name goes from `drop_fields` to `data_fields`, or `init=False` goes, where the default is a number. The fix is
-    unsafe: the pytree has one more leaf then.
+    Where the default is a number, the name goes from `drop_fields` to `data_fields`; where it is a text, to
+    `meta_fields`. So does `init=False`, if no field behind it is passed by position. The fix is unsafe: the pytree has
+    one more leaf then, or more aux data.
 
     ## When not to use it
 
@@ -215,7 +216,7 @@ def _dropped(
     field = cls.field(name)
     if field is None or field.role is not Role.DROPPED:
         return
-    from jaxlint.rules.analyses.fixes.roles import keep_dropped
+    from jaxlint.rules.analyses.fixes.kept_fields import keep_dropped, keeping_help
 
     problems = list_problems(cls)
     if problems is not None and problems.are_refused:
@@ -230,12 +231,7 @@ def _dropped(
         comes_out = _is_returned(at, variable, place, evaluator) and (compiled or _is_passed_on(place, evaluator))
         if not comes_out and not _is_missed(at, field, cls, place, evaluator):
             return
-    way_out = f"make `{name}` a data field or a meta field"
-    if not field.init:
-        instead = " instead of setting it in `__post_init__`" if cls.assigned.get(name) else ""
-        way_out = f"leave out `init=False`, give `{name}` a default{instead}, and list it in `data_fields`"
-    if cls.lists is None:
-        way_out = f"leave out `init=False`, so that `{name}` becomes part of the pytree"
+    way_out = keeping_help(field, cls, evaluator)
     yield Problem(
         at=at,
         message=(
@@ -244,7 +240,7 @@ def _dropped(
         ),
         reason="a field that is dropped has its default again whenever the instance is rebuilt",
         help=way_out,
-        fix=keep_dropped(field, cls, place.module, evaluator.model),
+        fix=keep_dropped(field, cls, place.module, evaluator),
     )
 
 

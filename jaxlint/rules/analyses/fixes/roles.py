@@ -16,7 +16,7 @@ from jaxlint.pytrees.framework import Framework, Unflatten
 from jaxlint.pytrees.frameworks import FIELD_FUNCTIONS
 from jaxlint.pytrees.markers import Marker, static_marker
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
-from jaxlint.syntax.expressions import Display, Expr, Subscript, is_number, last_name
+from jaxlint.syntax.expressions import Display, Expr, Subscript, last_name
 from jaxlint.syntax.statements import parts
 
 #: Containers with keys, and what keys jax can sort.
@@ -132,28 +132,6 @@ def move_to_meta(field: Field, cls: PytreeClass, model: PytreeModel) -> Proposal
         return None
     change = MoveItem(lists.data_given.expr.at, lists.meta_given.expr.at, field.name)
     return Proposal(f"Make `{field.name}` static", Applicability.UNSAFE, (change,))
-
-
-@proposing
-def keep_dropped(field: Field, cls: PytreeClass, module: Module, model: PytreeModel) -> Proposal | None:
-    """The fix that makes a leaf of a field which is no part of the pytree, and has a number by default."""
-    if field.owner.module is not module or field.default is None or not is_number(field.default.expr):
-        return None
-    if field.owner != cls.symbol or model.subclasses(cls) or cls.method("__post_init__") is not None:
-        return None
-    title, lists = f"Make `{field.name}` a data field", cls.lists
-    if lists is None:
-        call = field.call
-        if call is None or call.positional or "init" not in call.keywords:
-            return None
-        edit = EditField(field.at, is_call=True, without=("init",))
-        return Proposal(title, Applicability.UNSAFE, (edit,))
-    if lists.drop_given is None or lists.data_given is None or field.name not in (lists.dropped or ()):
-        return None
-    if not lists.drop_given.module is lists.data_given.module is module:
-        return None
-    change = MoveItem(lists.drop_given.expr.at, lists.data_given.expr.at, field.name)
-    return Proposal(title, Applicability.UNSAFE, (change,))
 
 
 @proposing
