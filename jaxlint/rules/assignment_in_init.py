@@ -105,11 +105,14 @@ class AssignmentInInit(ClassRule, EventRule):
             return
         declaration, functions = cls.symbol.declaration, cls.module.outline.functions
         names = sorted(cls.framework.assignable_in & declaration.methods.keys())
-        for function in (functions[qualname] for name in names for qualname in declaration.methods[name]):
-            for assigned in function.self_assignments:
-                method = next(_own_methods(assigned.value, function, cls), "")
-                if method:
-                    yield _problem_of_method(assigned.at, assigned.attr, method, cls)
+        makers = [functions[qualname] for name in names for qualname in declaration.methods[name]]
+        given = [(one, list(_own_methods(one.value, maker, cls))) for maker in makers for one in maker.self_assignments]
+        for assigned, held in given:
+            if held:
+                all_held = [method for one, some in given if one.attr == assigned.attr for method in some]
+                is_chosen = sum(one.attr == assigned.attr for one, _ in given) > 1 or len(all_held) > 1
+                chosen = all_held if is_chosen or isinstance(assigned.value, Conditional) else []
+                yield _problem_of_method(assigned.at, assigned.attr, held[0], chosen, cls)
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at one assignment of an attribute."""
@@ -149,8 +152,12 @@ def _own_methods(value: Expr | None, function: Function, cls: PytreeClass) -> It
                 yield attr
 
 
-def _problem_of_method(at: object, attr: str, method: str, cls: PytreeClass) -> Problem:
+def _problem_of_method(at: object, attr: str, method: str, chosen: list[str], cls: PytreeClass) -> Problem:
+    """The problem of an attribute that holds a method, or one that is `chosen` of some."""
     way_out = f"make `{attr}` a property that returns `self.{method}`"
+    if chosen:
+        some = " or ".join(f"`self.{one}`" for one in dict.fromkeys(chosen))
+        way_out = f"make `{attr}` a property that returns {some}, and keep in a static field what decides"
     return Problem(
         at=at,
         message=(

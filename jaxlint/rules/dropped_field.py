@@ -174,7 +174,7 @@ class DroppedField(EventRule, BodyRule):
 
 def _beside(beside: BesideTuple) -> Problem:
     """The problem of what the `__new__` of a named tuple keeps beside the fields."""
-    way_out = f"make `{beside.attr}` a field"
+    way_out = _as_field(beside)
     is_reset = beside.parameter.default is not None
     then = f"`{beside.parameter.name}` has its default again" if is_reset else "`__new__` fails (TypeError)"
     return Problem(
@@ -185,6 +185,18 @@ def _beside(beside: BesideTuple) -> Problem:
         ),
         reason="jax calls the class of a named tuple with its fields, and with nothing else",
         help=way_out,
+    )
+
+
+def _as_field(beside: BesideTuple) -> str:
+    """How what a named tuple keeps beside its fields becomes part of an instance: all fields of a tuple are leaves."""
+    attr, default, annotation = beside.attr, beside.parameter.default, beside.parameter.annotation
+    kind = default.kind if isinstance(default, Constant) else "" if annotation is None else last_name(annotation)
+    as_meta = f"make `{beside.cls.name}` a dataclass that is registered with `{attr}` in `meta_fields`"
+    if kind in ("str", "bytes"):
+        return as_meta
+    return f"make `{attr}` a field" + (
+        "" if kind in ("int", "float", "Array") else f", or if it is no array, {as_meta}"
     )
 
 
