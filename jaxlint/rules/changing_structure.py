@@ -297,7 +297,7 @@ def _changed(change: Change, code: CodeRead, evaluator: Evaluator) -> Problem:
             reason="a tuple or an instance of another class is another structure, whatever it holds",
             help=way_out,
         )
-    field, owner = f"`{found.field}`", f"`{found.cls.name}`"
+    field, owner = f"`{found.field}{found.item}`", f"`{found.cls.name}`"
     if change.transform not in CARRIED:
         way_out = f"give {field} the same structure and type in each branch"
         return Problem(
@@ -339,11 +339,17 @@ def _changed(change: Change, code: CodeRead, evaluator: Evaluator) -> Problem:
         ),
         reason=reason,
         help=way_out,
-        fix=(
-            beginning_with_zeros(change, code, evaluator)
-            or beginning_with_float(change, code, evaluator)
-            or _leaf_instead(found, code, evaluator)
-        ),
+        fix=None if found.item else _beginning_otherwise(change, found, code, evaluator),
+    )
+
+
+@proposing
+def _beginning_otherwise(change: Change, found: Difference, code: CodeRead, evaluator: Evaluator) -> Proposal | None:
+    """The fix of a field that comes out of a loop as something else than it goes in."""
+    return (
+        beginning_with_zeros(change, code, evaluator)
+        or beginning_with_float(change, code, evaluator)
+        or _leaf_instead(found, code, evaluator)
     )
 
 
@@ -401,7 +407,7 @@ def _added(found: Difference) -> list[str]:
 
 def _after(found: Difference, evaluator: Evaluator) -> tuple[str, str]:
     """What the function of the loop does to a field, and what to do about it."""
-    field, before, after = f"`{found.field}`", found.before, found.after
+    field, before, after = f"`{found.field}{found.item}`", found.before, found.after
     added = _added(found)
     if added:
         return f"adds the key `{added[0]}` to it", f"give it `{added[0]}` from the beginning"

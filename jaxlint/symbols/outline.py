@@ -179,6 +179,11 @@ class Function(msgspec.Struct, array_like=True, gc=False):
         """Whether it may do nothing but return copies with changes, or new instances of its own class."""
         return self.only_returns and bool(self.return_values) and all(map(self._may_copy, self.return_values))
 
+    @property
+    def may_return_copy(self) -> bool:
+        """Whether one of its values may be a copy with changes, whatever else it does."""
+        return any(map(self._may_copy, self.return_values))
+
     def _may_copy(self, value: Expr) -> bool:
         if isinstance(value, Display) and value.kind == "tuple":
             return any(map(self._may_copy, value.items))

@@ -165,10 +165,12 @@ class Difference(msgspec.Struct, frozen=True):
     field: str
     before: Form
     after: Form
+    #: The item of the container in the field, as it is written: `["steps"]`.
+    item: str = ""
 
 
 def differences(
-    before: Form, after: Form, *, carried: bool, cls: PytreeClass | None = None, field: str = ""
+    before: Form, after: Form, *, carried: bool, cls: PytreeClass | None = None, field: str = "", item: str = ""
 ) -> Iterator[Difference]:
     """The places in which two trees certainly have another structure or type.
 
@@ -192,24 +194,25 @@ def differences(
                             before.fields[name], after.fields[name], carried=carried, cls=before.cls, field=name
                         )
             elif before.exact and after.exact:
-                yield Difference(cls or before.cls, field, before, after)
+                yield Difference(cls or before.cls, field, before, after, item)
         case Held(), Held():
             if before.entries.keys() != after.entries.keys() or before.kind != after.kind:
-                yield Difference(cls, field, before, after)
+                yield Difference(cls, field, before, after, item)
                 return
             for key, form in before.entries.items():
-                yield from differences(form, after.entries[key], carried=carried, cls=cls, field=field)
+                part = f'{item}["{key}"]' if before.kind == "dict" else f"{item}[{key}]"
+                yield from differences(form, after.entries[key], carried=carried, cls=cls, field=field, item=part)
         case Leaf(), Leaf():
             if _are_other_types(before, after, carried):
-                yield Difference(cls, field, before, after)
+                yield Difference(cls, field, before, after, item)
         case Nothing(), Nothing():
             return
         case (State(cls=own), Held()) | (Held(), State(cls=own)):
-            yield Difference(cls or own, field, before, after)
+            yield Difference(cls or own, field, before, after, item)
         case (Leaf(sure=False), State(cls=own)) | (State(cls=own), Leaf(sure=False)) if _has_operators(own):
             return
         case (Nothing(), _) | (_, Nothing()) | (Leaf(), State() | Held()) | (State() | Held(), Leaf()):
-            yield Difference(cls, field, before, after)
+            yield Difference(cls, field, before, after, item)
 
 
 def _has_operators(cls: PytreeClass) -> bool:

@@ -250,19 +250,6 @@ def compared(forms: Sequence[Form]) -> Form:
     return Leaf("bool", False, all(map(is_surely_number, forms))) if Leaf in map(type, forms) else SOMETHING
 
 
-def dict_of(keys: Sequence[Expr | None], values: Sequence[Form]) -> Form:
-    """A dict that is written out."""
-    entries: dict[str, Form] = {}
-    for key, value in zip(keys, values, strict=True):
-        if key is None and isinstance(value, Held) and value.kind == "dict":
-            entries |= value.entries
-        elif isinstance(key, Constant) and isinstance(key.value, str):
-            entries[key.value] = value
-        else:
-            return SOMETHING
-    return Held("dict", entries)
-
-
 def item_of(form: Form) -> Form:
     """What a loop gives to its function in a turn, of the tree that it goes over."""
     match form:

@@ -9,14 +9,18 @@ from msgspec.structs import replace
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, Instance, plain
-from jaxlint.libraries.transforms import TRANSFORMS, Kind, Returns
+from jaxlint.libraries.transforms import TRANSFORMS, Returns
 from jaxlint.libraries.updates import COPYING_NAMES, REPLACE_FUNCTIONS, TREE_AT
-from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.bodies.settled import settled, written_out
+from jaxlint.rules.analyses.under_trace.dicts import (
+    after_changes,
+    dict_called,
+    written_dict,
+)
 from jaxlint.rules.analyses.under_trace.forms import (
     DECLARED_ARRAY,
     NOTHING,
@@ -43,6 +47,7 @@ from jaxlint.rules.analyses.under_trace.held_values import (
     stepped,
 )
 from jaxlint.rules.analyses.under_trace.library_forms import called, method, placed_at, without_step
+from jaxlint.rules.analyses.under_trace.meanings import SAME, Meanings
 from jaxlint.rules.analyses.under_trace.things import (
     ClassThing,
     Code,
@@ -53,9 +58,7 @@ from jaxlint.rules.analyses.under_trace.things import (
     Thing,
     arithmetic,
     callable_of,
-    code_of,
     compared,
-    dict_of,
     differentiated,
     form_of,
     held_by,
@@ -67,9 +70,8 @@ from jaxlint.rules.analyses.under_trace.things import (
     roots,
     spread,
     truth_of,
-    without_containers,
 )
-from jaxlint.symbols.outline import MUTATING, names_by_position
+from jaxlint.symbols.outline import names_by_position
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -86,28 +88,24 @@ from jaxlint.syntax.expressions import (
     Subscript,
     Unary,
     children,
-    dotted,
     root,
 )
-from jaxlint.syntax.statements import Body
 
 #: How many expressions are looked at for one body.
 _MOST = 6000
-#: Transformations whose function returns what it returned.
-_SAME = (Kind.JIT, Kind.CHECKPOINT, Kind.NAME)
 _GRADIENTS = (Returns.GRADIENT, Returns.VALUE_AND_GRADIENT)
 
 
-class Expressions:
+class Expressions(Meanings):
     """Evaluates expressions to forms; functions are run by what extends it."""
 
     def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
+        super().__init__(evaluator)
         self._left = _MOST
         #: Whether some field was given `None`, so that it matters what is none.
         self.met_none = False
-        #: What names mean that are no variables, by module and scope.
-        self._known: dict[tuple[str, str, str], Thing] = {}
+        #: The containers that were changed in place, as they had been.
+        self.changed: list[Held] = []
 
     def result(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], depth: int) -> Thing:
         """What a function returns, perhaps a function of its own."""
@@ -121,6 +119,10 @@ class Expressions:
         """Assign to a target."""
         raise NotImplementedError
 
+    def of_container(self, held: Held, name: str, call: Call, values: Sequence[Thing], frame: Frame) -> Thing:
+        """What the method `name` of a container returns, which may change it."""
+        raise NotImplementedError
+
     def loop(
         self, call: Call, name: str, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
     ) -> Form | None:
@@ -131,21 +133,6 @@ class Expressions:
         """What an expression of a declaration is."""
         return form_of(self.value(placed.expr, Frame(placed.module, placed.scope, {}, depth + 1)))
 
-    def _code(
-        self, symbol: FunctionSymbol, body: Body | None, around: Mapping[str, Thing] | None = None
-    ) -> Code | None:
-        """The code of a function that nothing makes another one of."""
-        function = symbol.declaration
-        if body is None or function.is_generator or function.is_async:
-            return None
-        for decorator in function.decorators:
-            callee = self._evaluator.model.callees.of_decorator(decorator, symbol.module, function.scope)
-            transform = None if callee is None else TRANSFORMS.get(callee.name)
-            method_kind = callee is not None and callee.name in ("builtins.staticmethod", "builtins.classmethod")
-            if not method_kind and (transform is None or transform.kind not in _SAME):
-                return None
-        return code_of(function, body, symbol.module, around)
-
     # -- expressions ------------------------------------------------------------------------
 
     def value(self, expr: Expr, frame: Frame) -> Thing:
@@ -155,7 +142,7 @@ class Expressions:
             return UNKNOWN
         match expr:
             case Name(id=name):
-                return frame.variables[name] if name in frame.variables else self._outside(expr, frame)
+                return frame.variables[name] if name in frame.variables else self.outside(expr, frame)
             case Constant(kind="NoneType"):
                 return NOTHING
             case Constant(kind="bool", value=value):
@@ -188,7 +175,7 @@ class Expressions:
             case Display(kind="tuple" | "list" as kind, items=items) if not expr.has_star:
                 return of_tuple([self._form(item, frame) for item in items], kind)
             case DictDisplay(keys=keys, values=values):
-                return dict_of(keys, [self._form(value, frame) for value in values])
+                return written_dict(keys, [self._form(value, frame) for value in values])
             case Subscript(value=value, index=index):
                 inner = self._form(index, frame)
                 found = in_table(value, inner, self.settling(frame)) if isinstance(inner, OF_STATIC) else None
@@ -245,36 +232,10 @@ class Expressions:
             values[id(part)] = self.value(part, frame)
         return truth_of(test, values)
 
-    def _outside(self, expr: Expr, frame: Frame) -> Thing:
-        """What a name means that is no variable of the functions that are traced."""
-        name = dotted(expr)
-        if name is None:
-            return self._meant(expr, frame)
-        key = (frame.module.path, frame.scope, name)
-        if key not in self._known:
-            self._known[key] = self._meant(expr, frame)
-        return self._known[key]
-
-    def _meant(self, expr: Expr, frame: Frame) -> Thing:
-        model = self._evaluator.model
-        symbol = model.resolver.resolve(expr, frame.module, frame.scope)
-        if isinstance(symbol, FunctionSymbol) and symbol.declaration.owner is None:
-            return self._code(symbol, self._evaluator.calls.body_of(symbol)) or self._library(expr, frame)
-        if isinstance(symbol, External):
-            return Library(symbol.name)
-        cls = model.class_of_symbol(symbol) if not isinstance(symbol, FunctionSymbol) else None
-        if cls is not None and isinstance(symbol, ClassSymbol):
-            return ClassThing(cls)
-        return self._library(expr, frame)
-
-    def _library(self, expr: Expr, frame: Frame) -> Thing:
-        name = self._evaluator.model.resolver.library_name(expr, frame.module, frame.scope)
-        return Library(name) if name else UNKNOWN
-
     def _attribute(self, expr: Attribute, frame: Frame) -> Thing:
         start = root(expr)
         if isinstance(start, Name) and start.id not in frame.variables:
-            found = self._outside(expr, frame)
+            found = self.outside(expr, frame)
             if not isinstance(found, Unknown):
                 return found
         owner = self.value(expr.value, frame)
@@ -316,17 +277,21 @@ class Expressions:
         update = self._updated(call, func, given, keywords, frame)
         if update is not None:
             return update
+        if isinstance(func, Library) and func.name == "builtins.dict":
+            return dict_called(call, values)
+        if isinstance(func, Member) and isinstance(func.owner, Held):
+            return self.of_container(func.owner, func.name, call, values, frame)
         if isinstance(func, (Code, ClassThing, Member)) and call.has_star:
             positional = spread(call, values)
             if isinstance(func, Code) and positional is not None:
-                return self.result(func, positional, keywords, frame.depth + 1)
+                return self._ran(func, positional, keywords, frame)
             return State(func.cls, {}) if isinstance(func, ClassThing) else UNKNOWN
         match func:
             case ClassThing(cls=cls):
                 return self._constructed(cls, call, given, keywords, frame)
             case Code():
                 self._handed(call, frame)
-                return self.result(func, given, keywords, frame.depth + 1)
+                return self._ran(func, given, keywords, frame)
             case Library(name=name):
                 return self._of_library(name, call, given, keywords)
             case Differentiated() if NOTHING not in given:
@@ -350,16 +315,16 @@ class Expressions:
 
     def _of_library(self, name: str, call: Call, given: Sequence[Thing], keywords: Mapping[str, Thing]) -> Thing:
         transform = TRANSFORMS.get(name)
-        if transform is not None and not transform.runs and transform.kind in _SAME and given:
+        if transform is not None and not transform.runs and transform.kind in SAME and given:
             return given[0] if isinstance(given[0], Code) else UNKNOWN
         if transform is not None and transform.returns in _GRADIENTS:
             return differentiated(call, with_value=transform.returns is Returns.VALUE_AND_GRADIENT)
         if name == "functools.partial" and given and isinstance(given[0], Code) and not call.has_star:
             code = given[0]
             return replace(code, positional=(*code.positional, *given[1:]), keywords={**code.keywords, **keywords})
-        if name in ("builtins.dict", "builtins.list") and len(call.args) == 1 and given:
+        if name == "builtins.list" and len(call.args) == 1 and given:
             held = form_of(given[0])
-            return held if isinstance(held, Held) and name.endswith(held.kind) else UNKNOWN
+            return replace(held) if isinstance(held, Held) and held.kind == "list" else UNKNOWN
         exprs = {a.keyword: a.value for a in call.args if a.keyword is not None}
         return called(name, [form_of(thing) for thing in given], call.positional, exprs)
 
@@ -455,10 +420,6 @@ class Expressions:
         if owner == DECLARED_ARRAY:
             result = method(Leaf(), name, [form_of(t) for t in given], call.positional)
             return owner if isinstance(result, Leaf) else UNKNOWN
-        if isinstance(owner, Held):
-            if name in MUTATING:
-                frame.variables = {n: without_containers(thing) for n, thing in frame.variables.items()}
-            return UNKNOWN
         if not isinstance(owner, (State, ClassThing)):
             return UNKNOWN
         found = owner.cls.method(name)
@@ -474,27 +435,12 @@ class Expressions:
         if may_change(owner) and isinstance(call.func, Attribute):
             for changed in roots(call.func):
                 frame.variables[changed] = UNKNOWN
-        return self.result(code, given, keywords, frame.depth + 1)
+        return self._ran(code, given, keywords, frame)
 
-    def bound(self, owner: Form | ClassThing, name: str) -> Code | None:
-        """The code of a method of an instance or a class, with what it is bound to."""
-        found = owner.cls.method(name) if isinstance(owner, (State, ClassThing)) else None
-        if found is None or not isinstance(owner, (State, ClassThing)):
-            return None
-        if isinstance(owner, State) and not owner.exact and not self._is_final(owner.cls, name):
-            return None
-        symbol = FunctionSymbol(found[0].module, found[1])
-        code = self._code(symbol, self._evaluator.calls.body_of(symbol))
-        kinds = {getattr(d, "id", "") for d in found[1].decorators}
-        if code is None or "property" in kinds:
-            return None
-        bound: tuple[Thing, ...] = (ClassThing(owner.cls),) if "classmethod" in kinds else (owner,)
-        if "staticmethod" in kinds or (isinstance(owner, ClassThing) and "classmethod" not in kinds):
-            bound = ()
-        return replace(code, positional=bound)
-
-    def _is_final(self, cls: PytreeClass, name: str) -> bool:
-        """Whether no class that is seen below one that is no pytree has a method of that name of its own."""
-        if name in cls.abstract_methods or not cls.bases_known:
-            return False
-        return not self._evaluator.model.is_overridden(cls, name)
+    def _ran(self, code: Code, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame) -> Thing:
+        """What a function returns that is called, and may have changed containers in place."""
+        before = len(self.changed)
+        returned = self.result(code, given, keywords, frame.depth + 1)
+        if len(self.changed) > before:
+            frame.variables = after_changes(frame.variables, self.changed[before:])
+        return returned

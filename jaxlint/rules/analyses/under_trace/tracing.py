@@ -13,6 +13,7 @@ from jaxlint.infer.known.values import UNKNOWN as UNKNOWN_VALUE
 from jaxlint.infer.known.values import Array, Instance, Value, plain
 from jaxlint.libraries.updates import MUTABLE_COPY
 from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.rules.analyses.under_trace.dicts import after_changes, changed_by, where_changed, with_item
 from jaxlint.rules.analyses.under_trace.forms import (
     MAYBE_NONE,
     NOTHING,
@@ -29,6 +30,7 @@ from jaxlint.rules.analyses.under_trace.things import (
     Frame,
     Thing,
     form_of,
+    held_by,
     joined,
     of_tuple,
     one_of,
@@ -162,6 +164,10 @@ class Tracer(Expressions):
                 self._uncertain(node, frame)
             case Delete(target=target):
                 self.bind(target, UNKNOWN, frame)
+            case Do(value=Call(func=Attribute(value=holder, attr=attr)) as call) if attr in MUTATING and isinstance(
+                held_by(holder, frame.variables), Held
+            ):
+                self.value(call, frame)
             case Do() | Assert() | Match() | Importing() | Outer() | ClassDefinition():
                 for expr in expressions(node):
                     self.value(expr, frame)
@@ -215,12 +221,12 @@ class Tracer(Expressions):
 
     def _try(self, node: Try, frame: Frame) -> bool:
         """All of the block that is tried, or any part of it and then a handler."""
-        alive = [frame.branch()]
+        alive, before = [frame.branch()], len(self.changed)
         if not self.execute((*node.body, *node.orelse), alive[0]):
             alive.clear()
         for handler in node.handlers:
             branch = frame.branch()
-            self._forget(node.body, branch)
+            self._forget(node.body, branch, before)
             if handler.name is not None:
                 branch.variables[handler.name] = UNKNOWN
             if self.execute(handler.body, branch):
@@ -233,13 +239,14 @@ class Tracer(Expressions):
         """What may run, or several times: what it assigns is not known, but for the items of a loop in their turns."""
         if frame.depth == 0 and isinstance(node, For):
             self._first_turn(node, frame.branch())
+        before = len(self.changed)
         self._forget((node,), frame)
         for block in blocks(node):
             branch = frame.branch()
             if isinstance(node, For) and block is node.body:
                 self.bind(node.target, self._item_in_turn(node.iterable, branch), branch)
             self.execute(block, branch)
-        self._forget((node,), frame)
+        self._forget((node,), frame, before)
 
     def _first_turn(self, node: For, frame: Frame) -> None:
         """What the first turn of a loop does to what was there before, as far as nothing in it is decided."""
@@ -266,15 +273,19 @@ class Tracer(Expressions):
         listed = self.value(iterable, frame)
         return one_of(listed) if isinstance(listed, Held) and listed.kind != "dict" else UNKNOWN
 
-    def _forget(self, body: Body, frame: Frame) -> None:
-        """Forget what some statements may bind, or change in place."""
-        names = set(assigned_names(body))
+    def _forget(self, body: Body, frame: Frame, since: int | None = None) -> None:
+        """Forget what some statements may bind, or change in place; `since` counts what was changed before they ran."""
+        names, changed = set(assigned_names(body)), [] if since is None else self.changed[since:]
         for statement in walk(body, nested=False):
-            for target in targets_of(statement):
-                names.update(roots(target))
+            touched = list(targets_of(statement))
             for part in own_parts(statement):
                 if isinstance(part, Call) and isinstance(part.func, Attribute) and part.func.attr in MUTATING:
-                    names.update(roots(part.func))
+                    touched.append(part.func)
+            for target in touched:
+                names.update(roots(target))
+                held = held_by(target.value, frame.variables) if isinstance(target, (Attribute, Subscript)) else None
+                changed += [held] if isinstance(held, Held) else []
+        frame.variables = after_changes(frame.variables, changed)
         for name in names & frame.variables.keys():
             frame.variables[name] = UNKNOWN
 
@@ -291,15 +302,23 @@ class Tracer(Expressions):
                 self.bind(value, UNKNOWN, frame)
             case Attribute(value=Name(id=name), attr=attr):
                 self._assign_field(name, attr, form_of(thing), frame)
-            case Subscript(value=Name(id=name), index=Constant(value=str(key))) if _is_dict(frame.variables.get(name)):
-                held = frame.variables[name]
-                assert isinstance(held, Held)
-                frame.variables = {other: without_containers(one) for other, one in frame.variables.items()}
-                frame.variables[name] = Held("dict", {**held.entries, key: form_of(thing)})
+            case Subscript(value=holder, index=index) if isinstance(held := held_by(holder, frame.variables), Held):
+                self._change(held, with_item(held, index, form_of(thing)), frame)
             case _:
                 for name in roots(target):
                     frame.variables[name] = UNKNOWN
                 frame.variables = {name: without_containers(held) for name, held in frame.variables.items()}
+
+    def of_container(self, held: Held, name: str, call: Call, values: Sequence[Thing], frame: Frame) -> Thing:
+        """What the method `name` of a container returns, which may change it."""
+        if name in MUTATING:
+            self._change(held, changed_by(held, name, call, values), frame)
+        return Held(held.kind, held.entries) if name == "copy" else UNKNOWN
+
+    def _change(self, held: Held, after: Form, frame: Frame) -> None:
+        """A container is changed in place, by whatever name."""
+        self.changed.append(held)
+        frame.variables = {name: where_changed(thing, held, after) for name, thing in frame.variables.items()}
 
     def _assign_field(self, name: str, field: str, form: Form, frame: Frame) -> None:
         """`state.field = form`, which every name of an instance that can change may see."""
@@ -317,7 +336,7 @@ class Tracer(Expressions):
         for function in frame.module.outline.functions.values():
             if function.name == node.name and function.scope == frame.scope and function.at.row == row:
                 symbol = FunctionSymbol(frame.module, function)
-                return self._code(symbol, node.body, frame.variables) or UNKNOWN
+                return self.code(symbol, node.body, frame.variables) or UNKNOWN
         return UNKNOWN
 
 
@@ -330,10 +349,6 @@ def _assume_something(operand: Expr, frame: Frame) -> None:
             held = frame.variables.get(name)
             if isinstance(held, State) and isinstance(held.fields.get(attr, UNKNOWN), Unknown) and held.cls.field(attr):
                 frame.variables[name] = State(held.cls, {**held.fields, attr: SOMETHING}, held.exact)
-
-
-def _is_dict(thing: Thing | None) -> bool:
-    return isinstance(thing, Held) and thing.kind == "dict"
 
 
 def known_as(value: Value) -> Form:
