@@ -6,7 +6,6 @@ import html
 import json
 import re
 import textwrap
-import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -27,7 +26,7 @@ from tests.rules.test_fixtures_run import readings
 from tools.ecosystem.ledger import Place
 from tools.site.__main__ import REPOSITORY, ROOT
 from tools.site.errors_page import errors
-from tools.site.executed import chosen, frameworks, shown_of
+from tools.site.executed import frameworks, shown_of
 from tools.site.framework_page import model_of
 from tools.site.mending import Mending
 from tools.site.rule_pages import mended, repositories, rule_page, spelled, wild_verdicts
@@ -207,24 +206,19 @@ def test_what_is_mended_names_nothing_that_is_not_there(rule: str) -> None:
 
 
 @pytest.mark.comparisons
-def test_what_a_page_shows_as_mended_runs(is_thorough: bool, runners: Runners, tmp_path: Path) -> None:
+def test_what_a_page_shows_as_mended_runs(mendings: dict[str, Mending], runners: Runners, tmp_path: Path) -> None:
     """In one framework of each rule, another one from rule to rule; with `--thorough`, in all."""
-    known: dict[str, cases.Program] = {}
-    for rule in all_rules():
-        shown = shown_of(rule.name)
-        some = [] if shown is None else chosen(rule.name, shown.case)
-        first = zlib.crc32(rule.code.encode()) % len(some) if some else 0
-        known |= {program.id: program for program in (some if is_thorough else some[first : first + 1])}
-    mendings = {id_: mended(program) for id_, program in known.items() if not program.missing}
+    known = {program.id: program for program in cases.programs() if program.id in mendings and not program.missing}
     jobs = []
-    for id_, mend in mendings.items():
+    for id_, program in known.items():
+        mend = mendings[id_]
         if (
-            mend.after is not None and known[id_].rule != "unused-suppression"
+            mend.after is not None and program.rule != "unused-suppression"
         ):  # what a comment hid for good reason goes on
             folder = tmp_path / id_
             folder.mkdir(parents=True)
             (folder / "main.py").write_text(mend.after, encoding="utf-8")
-            calls = [mend.call(call.expression) for call in known[id_].consequence.calls]
+            calls = [mend.call(call.expression) for call in program.consequence.calls]
             jobs.append({"id": id_, "folder": str(folder), "calls": calls})
     assert len(jobs) > len(known) / 3
     wrong = {id_: still_shown(known[id_], outcome) for id_, outcome in runners.run(MAIN, jobs).items()}

@@ -8,12 +8,15 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from jaxlint.report.configuration import schema
+from tests.oracle.cases import Program
 from tools.site.errors_page import errors_page
 from tools.site.framework_page import framework_page
-from tools.site.rule_pages import rule_pages
+from tools.site.mending import Mending
+from tools.site.rule_pages import mended, rule_pages
 from tools.site.search import name_results
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,8 +26,8 @@ BUILT = Path(".site") / "html"
 REPOSITORY = "https://github.com/jaxlint/jaxlint/blob/main"
 
 
-def write(folder: Path) -> None:
-    """Write all pages and pictures to a folder, in place of what is there."""
+def write(folder: Path, mend: Callable[[Program], Mending] = mended) -> None:
+    """Write all pages and pictures to a folder, in place of what is there; `mend` says how a program is mended."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "docs", folder)
     for page in folder.rglob("*.md"):
@@ -34,7 +37,7 @@ def write(folder: Path) -> None:
     (folder / "errors.md").write_text(errors_page(), encoding="utf-8")
     (folder / "jaxlint.schema.json").write_text(json.dumps(schema(), indent=2) + "\n", encoding="utf-8")
     (folder / "rules").mkdir()
-    for name, text in rule_pages().items():
+    for name, text in rule_pages(mend).items():
         (folder / "rules" / name).write_text(text, encoding="utf-8")
 
 

@@ -68,13 +68,13 @@ _MOST_BUGS = 3
 _CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
-def rule_pages() -> dict[str, str]:
-    """The files below `rules/`, by name."""
+def rule_pages(mend: Callable[[Program], Mending]) -> dict[str, str]:
+    """The files below `rules/`, by name; `mend` says how a program is mended."""
     verdicts = wild_verdicts()
     files = {"index.md": index_page()}
     for rule in all_rules():
         pictures = pytree_pictures(rule)
-        files[f"{rule.name}.md"] = rule_page(rule, verdicts.get(rule.code, []), bool(pictures), mended)
+        files[f"{rule.name}.md"] = rule_page(rule, verdicts.get(rule.code, []), bool(pictures), mend)
         files |= {f"{rule.name}-{state}.svg": picture for state, picture in pictures.items()}
     return files
 
