@@ -18,8 +18,8 @@ _INLINE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 #: A text that can be read alone begins with the name of an error, or as a sentence does.
 _BEGINNING = re.compile(r"\w+(?:Error|Exception|Warning): |[A-Z]")
 _MODULE = re.compile(r"^(?:\w+\.)+(?=\w+(?:Error|Exception|Warning): )")
-#: What Python quotes is a name of the user's; the apostrophe of "can't" quotes nothing.
-_QUOTED = re.compile(r"(?<!\w)'[^']*'")
+#: What Python quotes is a name of the user's, but for `replace`; the apostrophe of "can't" quotes nothing.
+_QUOTED = re.compile(r"(?<!\w)'(?!replace')[^']*'")
 #: Less than that says too little to find anything by.
 _FEWEST_WORDS = 3
 _MOST_CHARACTERS = 240
