@@ -17,7 +17,7 @@ from jaxlint.libraries.arrays import ARRAY_REDUCTIONS, is_reduction
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.rules.analyses.fixes.strong_numbers import NumbersGiven, beginning_strongly
-from jaxlint.rules.analyses.instances.given_literals import is_given_number, is_made_with_number
+from jaxlint.rules.analyses.instances.given_literals import is_given_number, is_made_with_array, is_made_with_number
 from jaxlint.rules.analyses.instances.passed import calls_as_written
 from jaxlint.rules.analyses.under_trace.traced_arguments import traced_parameters
 from jaxlint.rules.analyses.under_trace.traced_leaves import TracedLeaves
@@ -96,8 +96,8 @@ class WeakType(NodeRule):
     ## When not to use it
 
     Fields without a default are looked at where the module gives the function again what it has returned
-    (`state = step(state)`). One more compilation is cheap for many programs. Instances that are given an array in place
-    of the default do not have the problem, which is not looked at.
+    (`state = step(state)`). One more compilation is cheap for many programs. Some instances may be given an array in
+    place of the default, and do not have the problem.
 
     ## References
 
@@ -160,11 +160,14 @@ def _is_returned(call: Call, function: FunctionNode) -> bool:
 
 
 def _begins_as_number(field: Field, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether a leaf has a Python number for its default; or has none, is always made with one, and comes back."""
+    """Whether a leaf has a Python number for its default; or has none, is always made with one, and comes back.
+
+    A default does not count if all constructions that are seen give an array in its place.
+    """
     if field.role is not Role.LEAF or field.is_converted:
         return False
     if field.default is not None:
-        return bool(_literal(field.default.expr))
+        return bool(_literal(field.default.expr)) and not is_made_with_array(field, cls, evaluator)
     return not field.has_default and is_made_with_number(field, cls, evaluator) and _comes_back(code)
 
 
@@ -245,6 +248,8 @@ def _problem(at: object, cls: PytreeClass, field: Field, kind: str, fix: Proposa
     number = "..." if field.default is None else _literal(field.default.expr)
     made = f"jnp.array({number}, dtype={kind or '...'})"
     begin = f"`default_factory=lambda: {made}`" if field.has_default else f"`{made}`"
+    if field.has_default and cls.framework.is_tuple:
+        begin = f"give `{made}` where instances are made"  # the tuple would share a default, and make it when imported
     way_out = f"let `{field.name}` begin as an array: {begin}"
     return Problem(
         at=at,

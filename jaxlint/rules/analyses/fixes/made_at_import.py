@@ -71,16 +71,18 @@ def making_inside(parameter: Parameter, function: Function, module: Module, eval
         return None
     meant = (evaluator.model.resolver.resolve(Name(default.at, one), module, function.scope) for one in sorted(names))
     body = evaluator.calls.body_of(FunctionSymbol(module, function)) or ()
-    is_read = partial(_is_name, name)
+    is_read, read = partial(_is_name, name), len(list(reads(body, name)))
     computed = sum(_computed(part, is_read, module, function, evaluator) for part in all_parts(body))
-    is_computed = computed == len(list(reads(body, name))) and _DECIDING.search(text_of(function, module)) is None
+    is_computed = computed == read and _DECIDING.search(text_of(function, module)) is None
     is_safe = is_computed and all(isinstance(symbol, External) for symbol in meant)
     changes: list[Change] = [Rewrite(default.at, "None")]
     if annotation is not None:
-        if "None" in (declared := module.source.segment(*place_of(annotation.at))) or "Optional" in declared:
+        declared = module.source.segment(*place_of(annotation.at))
+        if "None" in declared or "Optional" in declared or declared.startswith(("'", '"')):
             return None
         changes.append(Rewrite(annotation.at, "{0} | None", (annotation.at,)))
-    changes.append(BeginBody(function.at, f"if {name} is None:\n    {name} = {text}"))
+    if read:
+        changes.append(BeginBody(function.at, f"if {name} is None:\n    {name} = {text}"))
     level = Applicability.SAFE if is_safe else Applicability.UNSAFE
     return Proposal(f"Make `{name}` in the function", level, tuple(changes))
 

@@ -173,15 +173,26 @@ def is_given_only(fits: Callable[[Placed], bool], field: Field, cls: PytreeClass
 @_once
 def is_made_with_number(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether constructions are seen, and each of them gives the field a number that is written out."""
+    return _is_made_with(lambda given: _is_number(given.expr), field, cls, evaluator)
+
+
+@_once
+def is_made_with_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether constructions are seen, and each of them gives the field an array."""
+    return _is_made_with(lambda given: isinstance(plain(evaluator.static(given)), Array), field, cls, evaluator)
+
+
+def _is_made_with(fits: Callable[[Placed], bool], field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether constructions are seen, and what each of them gives the field is of a kind."""
     written = _making(cls.name)
-    values = [
-        giving(field, cls, call, {cls.name})
+    made = [
+        (giving(field, cls, call, {cls.name}), module, "" if function is None else function.inner_scope)
         for module in around(cls, evaluator)
         if written.search(module.source.text) is not None
-        for call, _ in calls_in(module, written, evaluator)
+        for call, function in calls_in(module, written, evaluator)
         if last_name(call.func) == cls.name
     ]
-    return bool(values) and all(value is not None and _is_number(value) for value in values)
+    return bool(made) and all(value is not None and fits(Placed(value, home, scope)) for value, home, scope in made)
 
 
 def stays_none(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
