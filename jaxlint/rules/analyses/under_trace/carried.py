@@ -237,9 +237,7 @@ class _Loops(Tracer):
         if isinstance(thing, Library) and isinstance(expr, Attribute):
             owner = self.value(expr.value, frame)
             thing = Member(owner, expr.attr) if isinstance(owner, ClassThing) else thing
-        if isinstance(thing, Member):
-            return self.bound(thing.owner, thing.name)
-        return thing if isinstance(thing, Code) else None
+        return self.code_given(thing)
 
     def _said(self, form: Form, codes: Sequence[Code | None], position: int) -> Form:
         """What is given at some position; where nothing is known of that, what one of the functions says it takes."""

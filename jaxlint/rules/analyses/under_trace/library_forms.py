@@ -157,6 +157,8 @@ def _of_numbers(
         return Leaf("int", False)
     if last == "where" and len(given) == 3:
         return _number(promoted(given[1:]))
+    if last == "select" and len(given) == 3 and isinstance(given[1], Leaf) and isinstance(given[2], Leaf):
+        return _number(promoted(given[1:])) if given[1].kind == given[2].kind else Leaf()
     if last in _TO_FLOAT:
         is_real = isinstance(first, Leaf) and first.kind in ("bool", "int", "float")
         return Leaf("float", first.weak) if isinstance(first, Leaf) and is_real else Leaf("inexact")

@@ -11,12 +11,12 @@ from jaxlint.libraries.transforms import TRANSFORMS, Kind
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.under_trace.forms import UNKNOWN, Form, State
-from jaxlint.rules.analyses.under_trace.things import ClassThing, Code, Frame, Library, Thing, code_of
+from jaxlint.rules.analyses.under_trace.things import ClassThing, Code, Frame, Library, Member, Thing, code_of
 from jaxlint.syntax.expressions import Expr, dotted
 from jaxlint.syntax.statements import Body
 
-#: Transformations whose function returns what it returned.
-SAME = (Kind.JIT, Kind.CHECKPOINT, Kind.NAME)
+#: Transformations whose function returns what it returned, but for the shapes.
+SAME = (Kind.JIT, Kind.MAP, Kind.CHECKPOINT, Kind.NAME)
 
 
 class Meanings:
@@ -65,6 +65,12 @@ class Meanings:
     def _library(self, expr: Expr, frame: Frame) -> Thing:
         name = self._evaluator.model.resolver.library_name(expr, frame.module, frame.scope)
         return Library(name) if name else UNKNOWN
+
+    def code_given(self, thing: Thing) -> Code | None:
+        """The code of a function or of a method of an instance that another function is given."""
+        if isinstance(thing, Member):
+            return self.bound(thing.owner, thing.name)
+        return thing if isinstance(thing, Code) else None
 
     def bound(self, owner: Form | ClassThing, name: str) -> Code | None:
         """The code of a method of an instance or a class, with what it is bound to."""

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from jaxlint.project.modules import Module
+from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.rules.analyses.under_trace.forms import (
     DECLARED_ARRAY,
@@ -248,6 +249,36 @@ def arithmetic(op: str, left: Form, right: Form) -> Form:
 def compared(forms: Sequence[Form]) -> Form:
     """What comparing some forms gives."""
     return Leaf("bool", False, all(map(is_surely_number, forms))) if Leaf in map(type, forms) else SOMETHING
+
+
+def parts_of(trees: Sequence[Form]) -> dict[str, list[Form]] | None:
+    """The parts that are known of all of some trees, by the names of fields or keys; None unless they are alike."""
+    first = trees[0]
+    if isinstance(first, State):
+        states = [tree for tree in trees if isinstance(tree, State) and tree.cls is first.cls]
+        leaves = {field.name for field in first.cls.fields if field.role is Role.LEAF}
+        held = [state.fields for state in states]
+    elif isinstance(first, Held):
+        alike = [tree for tree in trees if isinstance(tree, Held) and tree.kind == first.kind]
+        held = [tree.entries for tree in alike if tree.entries.keys() == first.entries.keys()]
+        leaves = set(first.entries)
+    else:
+        return None
+    if len(held) < len(trees):
+        return None
+    return {
+        name: [one[name] for one in held] for name in held[0] if name in leaves and all(name in one for one in held)
+    }
+
+
+def with_parts(tree: Form, parts: Mapping[str, Form]) -> Form:
+    """A tree of the structure of another one, with other leaves; static fields are those of the first."""
+    if isinstance(tree, Held):
+        return Held(tree.kind, parts)
+    if isinstance(tree, State):
+        static = {name: form for name, form in tree.fields.items() if name in {f.name for f in tree.cls.static_fields}}
+        return msgspec.structs.replace(tree, fields={**static, **parts})
+    return UNKNOWN
 
 
 def item_of(form: Form) -> Form:

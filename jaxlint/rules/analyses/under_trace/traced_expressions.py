@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, Instance, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Returns
+from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.libraries.updates import COPYING_NAMES, REPLACE_FUNCTIONS, TREE_AT
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
@@ -67,9 +68,11 @@ from jaxlint.rules.analyses.under_trace.things import (
     may_change,
     of_tuple,
     operands_of,
+    parts_of,
     roots,
     spread,
     truth_of,
+    with_parts,
 )
 from jaxlint.symbols.outline import names_by_position
 from jaxlint.syntax.expressions import (
@@ -293,7 +296,7 @@ class Expressions(Meanings):
                 self._handed(call, frame)
                 return self._ran(func, given, keywords, frame)
             case Library(name=name):
-                return self._of_library(name, call, given, keywords)
+                return self._of_library(name, call, given, keywords, frame)
             case Differentiated() if NOTHING not in given:
                 self._handed(call, frame)
                 return func.called()
@@ -313,20 +316,37 @@ class Expressions(Meanings):
                 if may_change(frame.variables.get(argument.value.id)):
                     frame.variables[argument.value.id] = UNKNOWN
 
-    def _of_library(self, name: str, call: Call, given: Sequence[Thing], keywords: Mapping[str, Thing]) -> Thing:
+    def _of_library(
+        self, name: str, call: Call, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
+    ) -> Thing:
+        """What the function `name` of a library returns."""
         transform = TRANSFORMS.get(name)
+        code = self.code_given(given[0]) if given else None
         if transform is not None and not transform.runs and transform.kind in SAME and given:
-            return given[0] if isinstance(given[0], Code) else UNKNOWN
+            return code or UNKNOWN
         if transform is not None and transform.returns in _GRADIENTS:
             return differentiated(call, with_value=transform.returns is Returns.VALUE_AND_GRADIENT)
-        if name == "functools.partial" and given and isinstance(given[0], Code) and not call.has_star:
-            code = given[0]
+        if name == "functools.partial" and code is not None and not call.has_star:
             return replace(code, positional=(*code.positional, *given[1:]), keywords={**code.keywords, **keywords})
         if name == "builtins.list" and len(call.args) == 1 and given:
             held = form_of(given[0])
             return replace(held) if isinstance(held, Held) and held.kind == "list" else UNKNOWN
+        if name in TREE_MAPS and code is not None and len(given) > 1 and not call.has_star and not keywords:
+            return self._mapped(code, [form_of(tree) for tree in given[1:]], frame.depth + 1)
         exprs = {a.keyword: a.value for a in call.args if a.keyword is not None}
         return called(name, [form_of(thing) for thing in given], call.positional, exprs)
+
+    def _mapped(self, code: Code, trees: Sequence[Form], depth: int) -> Form:
+        """What `jax.tree.map` makes of trees of one structure; where they differ, nothing is known."""
+        first = trees[0]
+        if all(isinstance(tree, Leaf) for tree in trees):
+            return self.run(code, trees, {}, depth)
+        if isinstance(first, Nothing):
+            return NOTHING if all(isinstance(tree, Nothing) for tree in trees) else UNKNOWN
+        parts = parts_of(trees)
+        if parts is None:
+            return UNKNOWN
+        return with_parts(first, {name: self._mapped(code, forms, depth) for name, forms in parts.items()})
 
     def _updated(
         self, call: Call, func: Thing, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
