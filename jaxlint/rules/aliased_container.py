@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -26,7 +26,7 @@ from jaxlint.rules.analyses.instances.passed import Called, calls_of, calls_of_m
 from jaxlint.rules.analyses.instances.sharing import sharing_at
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, Subscript, children, dotted
+from jaxlint.syntax.expressions import Attribute, Call, Comprehension, Expr, Name, Subscript, children, dotted, items_of
 from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import (
     Assign,
@@ -59,7 +59,8 @@ class AliasedContainer(BodyRule):
     ## What it does
 
     Finds changes in place of what a state and its updated copy share: of a list, dict, set or numpy array, where the
-    original is still used afterwards, in the same function or in one that gives it to this.
+    original is still used afterwards, in the same function or in one that gives it to this. A dict of a parameter that
+    is given an entry before the copy is made is changed for the caller, too.
 
     ## Why is this bad?
 
@@ -142,6 +143,7 @@ class AliasedContainer(BodyRule):
         """Look at what is changed in place in copies that the body makes."""
         yield from _by_another_name(code, evaluator)
         changes = [e for e in code.events if isinstance(e, MutateField) and _may_change(e)]
+        yield from _before_the_copy(changes, code, evaluator)
         taken = _taken(code)
         copies = _copies(code, evaluator) if changes or taken else {}
         if not copies:
@@ -173,6 +175,27 @@ def _may_change(event: MutateField) -> bool:
 def _is_by_name(slot: Slot) -> bool:
     """Whether the item of a field has a text for a key: whatever takes it is a mapping, and is changed in place."""
     return len(slot.path) > 1 and slot.path[1].startswith(("['", '["'))
+
+
+def _before_the_copy(changes: Sequence[MutateField], code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """A dict of a parameter is given an entry, and a copy of the parameter is returned: the caller's has it as well."""
+    returned = {
+        id(e) for s in code.statements if isinstance(s, Return) and s.value is not None for e in items_of(s.value)
+    }
+    updates = [e for e in code.events if isinstance(e, Replace) and id(e.call) in returned] if changes else []
+    slots = {id(at): slot for s in code.statements for at, slot in changed_by(s)} if updates else {}
+    for event in changes:
+        slot = slots.get(id(event.at))
+        if slot is None or event.how != "item" or event.mutable_copy or slot.path[:1] != (event.field,):
+            continue
+        copies = [u for u in updates if u.base is not None and dotted(u.base) == slot.root]
+        if not copies or not _is_by_name(slot) or _remakes(event.receiver.cls):
+            continue
+        if any(u.call.has_star or event.field in {k.name for k in u.keywords} for u in copies):
+            continue
+        by = _reading_caller(slot.root, slot.path[:2], code, evaluator)
+        if by is not None:
+            yield _given_before(event, slot, by)
 
 
 def _by_another_name(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
@@ -437,6 +460,19 @@ def _own(copy: _Copy, field: str, held: Value) -> Proposal | None:
         return None
     change = EditCall(copy.at, given=((field, own),))
     return Proposal(f"Give the copy its own `{field}`", Applicability.UNSAFE, (change,))
+
+
+def _given_before(event: MutateField, slot: Slot, by: str) -> Problem:
+    way_out = f"give the copy its own `{event.field}`"
+    return Problem(
+        at=event.at,
+        message=(
+            f"`{event.field}` of the `{event.receiver.cls.name}` in `{slot.root}` is changed in place, and the returned"
+            f" copy shares it: the original changes, too, and is read afterwards{by}; {way_out}"
+        ),
+        reason="an updated copy shares what its other fields hold with the original",
+        help=way_out,
+    )
 
 
 def _problem(at: object, cls: PytreeClass, field: str, copy: str, original: str, by: str) -> Problem:
