@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -152,7 +153,10 @@ class DataFieldAsStatic(BodyRule):
         """Functions that something is applied to and whose text asks for something of an instance they are given."""
         applied = candidate.callers.applying(candidate.module)
         found = [f for f in candidate.functions if f.decorators or f.name in applied]
-        return bool(found) and any(_may_ask(f, candidate) for f in [*found, *_called_in(candidate)])
+        if not found:
+            return False
+        called = chain(((f, candidate.module) for f in found), _called_in(candidate))
+        return any(_may_ask(f, module, candidate) for f, module in called)
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at a transformed function, and at the methods of its arguments that it calls.
@@ -191,23 +195,34 @@ def _closures(body: Body) -> Iterator[FunctionDefinition]:
     yield from (inner for inner in defined if inner.name in used)
 
 
-def _called_in(candidate: Candidate) -> Iterator[Function]:
-    """The functions of the module, by their names, that a piece of it calls, or that those call."""
-    outline, called, seen = candidate.module.outline, candidate.unit.calls, set[str]()
+def _called_in(candidate: Candidate) -> Iterator[tuple[Function, Module]]:
+    """The functions, by their names, that a piece of a module calls, or that those call; imported ones, too."""
+    resolver, called, seen = candidate.given.model.resolver, {candidate.module: candidate.unit.calls}, set[tuple[str, str]]()
     for _ in range(_MAX_DEPTH):
-        found = [f for f in outline.functions.values() if f.name in called and f.qualname not in seen]
+        found = list[tuple[Function, Module]]()
+        for module, names in called.items():
+            outline = module.outline
+            found += [(f, module) for f in outline.functions.values() if f.name in names]
+            imported = sorted(names & outline.module_scope.bindings.keys() - outline.functions.keys())
+            symbols = [resolver.follow(resolver.resolve_name(name, module)) for name in imported]
+            found += [(s.declaration, s.module) for s in symbols if isinstance(s, FunctionSymbol)]
+        found = [(f, module) for f, module in found if (module.path, f.qualname) not in seen]
         yield from found
-        seen.update(f.qualname for f in found)
-        called = frozenset().union(*(piece_of(f, outline).calls for f in found))
+        seen.update((module.path, f.qualname) for f, module in found)
+        called = {}
+        for function, module in found:
+            called[module] = called.get(module, frozenset()) | piece_of(function, module.outline).calls
 
 
-def _may_ask(function: Function, candidate: Candidate) -> bool:
+def _may_ask(function: Function, module: Module, candidate: Candidate) -> bool:
     """Whether a row of a body may ask for the value of a leaf of an instance that it is given."""
     first, last = function.body_rows
-    given = candidate.given.instances(function, candidate.module)
+    if module is not candidate.module and candidate.given.takes(function, module, candidate.given.holds_numbers):
+        return True
+    given = candidate.given.instances(function, module)
     names = {f".{field.name}" for _, cls in given for field in cls.leaves or ()}
     names |= {"."} if has_bare_parameters(function) else set()
-    rows = candidate.module.source.lines[first - 1 : last] if names and first else ()
+    rows = module.source.lines[first - 1 : last] if names and first else ()
     return any(_ASKING.search(row) and any(name in row for name in names) for row in rows)
 
 

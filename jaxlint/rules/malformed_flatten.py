@@ -31,6 +31,7 @@ from jaxlint.rules.analyses.rebuilding.exchanged import (
     is_made_of_children_first,
     is_misnamed,
     is_only_shown,
+    is_turned_round,
     made_without_arguments,
     takes_children_first,
     takes_children_last,
@@ -256,7 +257,8 @@ def _signature(cls: PytreeClass, method: Function, evaluator: Evaluator) -> Prob
             f"unpack `{own[1]}`",
             Proposal("Unpack the children", Applicability.UNSAFE, (Rewrite(unpacked.at, own[1]),)),
         )
-    if unpacked is not None or (takes_children_first(own) and not is_misnamed(cls, method, evaluator)):
+    is_named_so = takes_children_first(own) and not is_misnamed(cls, method, evaluator)
+    if unpacked is not None or is_named_so or is_turned_round(own, cls, method, evaluator):
         return flattening_problem(
             method,
             f"`tree_unflatten` of `{cls.name}` takes `{own[0]}` before `{own[1]}`, and jax passes the aux data first;"

@@ -57,12 +57,34 @@ def takes_children_last(names: Sequence[str]) -> bool:
 
 def is_misnamed(cls: PytreeClass, method: Function, evaluator: Evaluator) -> bool:
     """Whether `tree_unflatten`, named as if jax passed the children first, uses all the same what it passes."""
+    pair = _pair_of_methods(cls, method, evaluator)
+    return pair is not None and _puts_back(cls, *pair, evaluator)
+
+
+def is_turned_round(names: Sequence[str], cls: PytreeClass, method: Function, evaluator: Evaluator) -> bool:
+    """Whether `tree_unflatten` calls what jax passes first the children, and puts each in its place if it were so."""
+    pair = _pair_of_methods(cls, method, evaluator) if names[0] in _CHILDREN and names[1] not in _CHILDREN else None
+    if pair is None or len(pair[1].parameters) != 3:
+        return False
+    given, second = pair
+    own, aux, children = second.parameters
+    turned = replace(second, parameters=(own, children, aux))
+    return _puts_back(cls, given, turned, evaluator) and not _puts_back(cls, given, second, evaluator)
+
+
+def _pair_of_methods(cls: PytreeClass, method: Function, evaluator: Evaluator) -> tuple[Flattened, Routine] | None:
+    """What `tree_flatten` gives, and what takes it."""
     found = cls.method("tree_flatten")
     first = None if found is None else Routine.of(FunctionSymbol(found[0].module, found[1]), evaluator)
     second = Routine.of(FunctionSymbol(cls.module, method), evaluator)
     given = None if first is None else flattened(first, cls)
-    back = None if given is None or second is None else rebuilt(second, {second.parameters[0], cls.name}, given)
-    if given is None or back is None or not _uses_all(back, given):
+    return None if given is None or second is None else (given, second)
+
+
+def _puts_back(cls: PytreeClass, given: Flattened, second: Routine, evaluator: Evaluator) -> bool:
+    """Whether each child is seen to end up in the attribute that it was taken from."""
+    back = rebuilt(second, {second.parameters[0], cls.name}, given)
+    if back is None or not _uses_all(back, given):
         return False
     return _attributes_of(cls, back, evaluator) == dict(enumerate(given.children))
 
