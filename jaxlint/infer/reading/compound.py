@@ -196,10 +196,16 @@ class CompoundStatements:
                 env.values[name] = settled(held)
 
     def _loses(self, body: Body, env: Environment, before: Environment) -> bool:
-        """Whether of an instance nothing is known any more once a body has run: `state = step(state)`."""
-        carried = [name for name in assigned_names(body) if name in env.values]
-        known = [name for name in carried if is_informative(env.get(name) or UNKNOWN)]
-        return any(isinstance(before.get(name), UnknownValue) for name in known)
+        """Whether of an instance nothing is known any more once a body has run, or nothing of what its leaves hold.
+
+        That is `state = step(state)`, and `params = jax.tree.map(move, params, gradients)`.
+        """
+        carried = {name: env.get(name) or UNKNOWN for name in assigned_names(body) if name in env.values}
+        for name, value in carried.items():
+            later = before.get(name)
+            if is_informative(value) and (isinstance(later, UnknownValue) or _is_remade(value, later)):
+                return True
+        return False
 
     def _of_first_turn(self, turn: Callable[[Environment], Environment], env: Environment, body: Body) -> list[Event]:
         """What happens in the first turn of a loop, whatever all of its turns have in common."""
@@ -367,6 +373,13 @@ class CompoundStatements:
             return None
         names = [name for name in names_by_position(parameters) if cls.field(name) is not None]
         return names[index] if index < len(names) else None
+
+
+def _is_remade(value: Value, later: Value | None) -> bool:
+    """Whether the leaves of an instance may be others later."""
+    if not isinstance(value, Instance) or not isinstance(later, Instance):
+        return False
+    return later.is_other_tree and not value.is_other_tree
 
 
 def _asks_for_class(test: Expr) -> bool:
