@@ -197,7 +197,11 @@ def _closures(body: Body) -> Iterator[FunctionDefinition]:
 
 def _called_in(candidate: Candidate) -> Iterator[tuple[Function, Module]]:
     """The functions, by their names, that a piece of a module calls, or that those call; imported ones, too."""
-    resolver, called, seen = candidate.given.model.resolver, {candidate.module: candidate.unit.calls}, set[tuple[str, str]]()
+    resolver, called, seen = (
+        candidate.given.model.resolver,
+        {candidate.module: candidate.unit.calls},
+        set[tuple[str, str]](),
+    )
     for _ in range(_MAX_DEPTH):
         found = list[tuple[Function, Module]]()
         for module, names in called.items():

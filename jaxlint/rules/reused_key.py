@@ -21,6 +21,7 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.changes.coming_round import comes_round
 from jaxlint.rules.analyses.fixes.new_key import PutBack, key_put_back
+from jaxlint.rules.analyses.instances.drawn_each_turn import DrawnEachTurn, drawn_each_turn
 from jaxlint.rules.analyses.instances.drawn_twice import DrawnTwice, drawn_twice
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving
 from jaxlint.rules.analyses.instances.keys_drawn import (
@@ -42,6 +43,7 @@ from jaxlint.syntax.statements import Assign, FunctionDefinition, Statement, all
 _RUNNING = frozenset({"apply_fn", "apply"})
 #: Functions of `jax.random` that are called most, by their last names.
 _DRAWING = frozenset("split normal uniform bernoulli categorical randint choice permutation gumbel".split())
+_SPLITTING = re.compile(r"^\s*[a-z]\w*,.*=.*\bsplit\(\w+\.\w*(?:key|rng)\w*[,)]", re.MULTILINE)
 #: The updating method of `TrainState`.
 _APPLYING = "apply_gradients"
 
@@ -132,8 +134,13 @@ class ReusedKey(NodeRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """What calls functions of its module that draw and that make copies, itself doing neither."""
-        called = candidate.unit.calls
+        """What calls functions of its module that draw and that make copies, itself doing neither.
+
+        And what splits the key of something in a function that returns no copy.
+        """
+        called, unit = candidate.unit.calls, candidate.unit
+        if "split" in called and _SPLITTING.search(candidate.module.source.rows(unit.first, unit.last)):
+            return True
         if called.isdisjoint(candidate.calling(COPYING_NAMES)):
             return False
         return not called.isdisjoint(_DRAWING | candidate.calling(_DRAWING))
@@ -152,6 +159,10 @@ class ReusedKey(NodeRule):
                 held = _key_of(twice.key, LocalInstances.of(code, evaluator))
                 if held is not None:
                     yield _drawn_twice(twice, held)
+            for each in drawn_each_turn(code, evaluator):
+                held = _key_of(each.key, LocalInstances.of(code, evaluator))
+                if held is not None:
+                    yield _drawn_each_turn(each, held)
         yield from super().check_body(code, evaluator)
 
     def can_match(self, code: CodeRead) -> bool:
@@ -367,6 +378,21 @@ def _drawn_again(call: Call, cls: PytreeClass, drawn: Drawn) -> Problem:
             f" both draw the same numbers; {way_out}"
         ),
         reason=f"`{base}` still has the key that the first call has used",
+        help=way_out,
+    )
+
+
+def _drawn_each_turn(each: DrawnEachTurn, cls: PytreeClass) -> Problem:
+    by = f"a loop in `{each.caller}`" if each.caller else "a loop"
+    way_out = f"return `{each.next}` as well, and let the next state have it"
+    return Problem(
+        at=each.call.at,
+        message=(
+            f"`{each.next}`, the next `{each.key.attr}` of the `{cls.name}`, is dropped, and {by} gives the same"
+            f" `{each.key.value.id if isinstance(each.key.value, Name) else cls.name}` in each turn: all draw the same"
+            f" numbers; {way_out}"
+        ),
+        reason="a key gives the same random numbers each time it is split",
         help=way_out,
     )
 
