@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from jaxlint.infer.bodies.contents import contents_of
 from jaxlint.infer.bodies.slots import changed_by, is_bound
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import UNKNOWN, as_instance
+from jaxlint.infer.known.values import UNKNOWN, Value, as_instance
 from jaxlint.infer.transforms.applied import Applied, rebuilt_parameters
 from jaxlint.libraries.arrays import ARRAY_METHODS, ARRAY_REDUCTIONS
 from jaxlint.libraries.optimizers import OF_FUNCTIONS
@@ -18,6 +18,7 @@ from jaxlint.libraries.transforms import Kind
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.framework import Role
+from jaxlint.rules.analyses.instances.callees import Callee, called_by
 from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
 from jaxlint.symbols.outline import Assignment, Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -46,6 +47,7 @@ from jaxlint.syntax.statements import (
     For,
     FunctionDefinition,
     If,
+    Return,
     Statement,
     all_parts,
     bound_names,
@@ -139,17 +141,32 @@ class Traced:
     """
 
     def __init__(self, names: set[str], code: CodeRead, evaluator: Evaluator, *, stages: bool = False) -> None:
-        self._code = code
+        self._code: CodeRead | None = code
+        self._module, self._scope, self._parameters = code.place.module, code.scope, code.parameters
         self._stages = stages
         self._evaluator = evaluator
         self._names = names
+        self._follow(code.statements)
+
+    @classmethod
+    def _within(cls, callee: Callee, given: Mapping[str, Value], outer: Traced) -> Traced:
+        """The same of a function that a body calls, some of whose parameters are given tracers."""
+        new = cls.__new__(cls)
+        new._code, new._stages, new._evaluator = None, outer._stages, outer._evaluator
+        new._module, new._scope, new._parameters = callee.module, callee.scope, given
+        new._names = set(given)
+        new._follow(list(walk(callee.body, nested=False)))
+        return new
+
+    def _follow(self, statements: Sequence[Statement]) -> None:
+        """Add the variables that are given nothing but tracers."""
         given: dict[str, list[Expr]] = {}
-        for statement in code.statements:
+        for statement in statements:
             for name in bound_names(statement):
                 given.setdefault(name, []).append(statement.value if isinstance(statement, Assign) else Name(None, ""))
-        names.difference_update(given)
+        self._names.difference_update(given)
         for _ in range(4):
-            names |= {name for name, values in given.items() if all(map(self.is_traced, values))}
+            self._names |= {name for name, values in given.items() if all(map(self.is_traced, values))}
 
     def is_traced(self, expr: Expr) -> bool:
         """Whether an expression is a tracer, or holds one."""
@@ -171,26 +188,46 @@ class Traced:
             case Call(func=func):
                 if self._stages and self._computes(func):
                     return True
-                return self._is_of_jax(func) and any(self.is_traced(a.value) for a in expr.args)
+                if self._is_of_jax(func) and any(self.is_traced(a.value) for a in expr.args):
+                    return True
+                return self._is_worked_out(expr)
         return False
+
+    def _is_worked_out(self, call: Call) -> bool:
+        """Whether a function or method of the project returns what it computes of tracers, whatever happens there."""
+        given = {a.value.id: a.value for a in call.args if isinstance(a.value, Name)}
+        if isinstance(call.func, Attribute) and isinstance(call.func.value, Name):
+            given[call.func.value.id] = call.func.value
+        if self._code is None or call.has_star or self._names.isdisjoint(given):
+            return False
+        callee = called_by(call, self._code, self._evaluator, plainly=False)
+        if callee is None or not callee.body or not isinstance(callee.body[-1], Return):
+            return False
+        passed = {n: v for n, v in call.given_to([p.name for p in callee.parameters]).items() if self.is_traced(v)}
+        if callee.receiver and isinstance(call.func, Attribute) and self.is_traced(call.func.value):
+            passed[callee.receiver] = call.func.value
+        held = {n: self._parameters.get(v.id, UNKNOWN) if isinstance(v, Name) else UNKNOWN for n, v in passed.items()}
+        inside = Traced._within(callee, held, self)
+        returned = [s.value for s in walk(callee.body, nested=False) if isinstance(s, Return)]
+        return bool(passed) and all(value is not None and inside.is_traced(value) for value in returned)
 
     def _computes(self, func: Expr) -> bool:
         """Whether a function of jax is called that computes an array, even of numbers."""
         if last_name(func) not in _COMPUTING:
             return False
-        name = self._evaluator.model.resolver.library_name(func, self._code.place.module, self._code.scope)
+        name = self._evaluator.model.resolver.library_name(func, self._module, self._scope)
         return name.startswith(_COMPUTES_IN)
 
     def _is_leaf(self, name: str, attr: str) -> bool:
         """Whether an attribute of a parameter is a leaf of the instance that it certainly is."""
-        held = as_instance(self._code.parameters.get(name, UNKNOWN))
+        held = as_instance(self._parameters.get(name, UNKNOWN))
         field = held.cls.field(attr) if held is not None and held.cls.is_pytree else None
         return field is not None and field.role is Role.LEAF
 
     def _is_of_jax(self, func: Expr) -> bool:
         """Whether a function of jax or optax is called, or one that jax transforms."""
         func = func.func if isinstance(func, Call) else func
-        name = self._evaluator.model.resolver.library_name(func, self._code.place.module, self._code.scope)
+        name = self._evaluator.model.resolver.library_name(func, self._module, self._scope)
         return name.startswith(("jax.", "optax.")) and ".debug." not in name and name.rpartition(".")[2] not in _KNOWING
 
 
