@@ -437,7 +437,7 @@ def _returned(branch: Expr, instances: MadeInstances) -> Made | None:
     if not isinstance(value, Call):
         return None
     scope = symbol.declaration.inner_scope
-    return instances.made(value, instances.elsewhere(value.func, symbol), symbol.module, scope)
+    return instances.made(value, instances.elsewhere(value.func, symbol), symbol.module, scope, value)
 
 
 def _problem(found: _Mismatch, code: CodeRead, evaluator: Evaluator) -> Problem:

@@ -18,14 +18,17 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
+from jaxlint.pytrees.stubs import is_stub
+from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.bodies.settled import settled
+from jaxlint.rules.analyses.fields.freshness import Freshness
 from jaxlint.rules.analyses.instances.methods import own_methods
+from jaxlint.rules.analyses.instances.turns_written import bound_in, counted, varies
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
     Attribute,
-    Binary,
     Call,
     Clause,
     Comprehension,
@@ -34,13 +37,10 @@ from jaxlint.syntax.expressions import (
     Display,
     Expr,
     Name,
-    Other,
     Span,
-    children,
     constant,
     last_name,
     same,
-    unpacked,
 )
 from jaxlint.syntax.statements import (
     Annotate,
@@ -56,8 +56,6 @@ from jaxlint.syntax.statements import (
     walk,
 )
 
-#: So many turns of a loop are looked at one by one.
-_MAX_TURNS = 8
 #: So many variables, calls and lists are looked through.
 _MAX_DEPTH = 6
 #: Functions that make of a tree one with the same static values.
@@ -73,6 +71,8 @@ class Made(msgspec.Struct, frozen=True):
     statics: dict[str, Expr]
     #: The static fields that differ between the items, if it is a list of instances.
     varying: str = ""
+    #: The static fields for which the call that makes it makes an object that equals no other one: the identity of it.
+    fresh: dict[str, int] = {}
 
 
 class MadeInstances:
@@ -200,7 +200,7 @@ class MadeInstances:
                 symbol = self.symbol(expr.func)
                 if isinstance(symbol, FunctionSymbol):
                     return self._made_by(symbol, expr) or self._listed_by(symbol, depth + 1)
-                return self.made(expr, symbol, self.module, self._scope)
+                return self.made(expr, symbol, self.module, self._scope, expr)
             case Comprehension(kind="list" | "generator", element=element, clauses=(clause,)):
                 return self._items(element, clause, depth + 1)
             case Display(kind="list", items=()) if id(expr) in self.appended:
@@ -210,9 +210,12 @@ class MadeInstances:
                 return _differing([self.of(item, depth + 1) for item in items])
         return None
 
-    def made(self, call: Call, symbol: Symbol, module: Module, scope: str) -> Made | None:
-        """What a call of a class makes, which is written in a scope of a module."""
-        cls = self.evaluator.model.class_of_symbol(symbol)
+    def made(self, call: Call, symbol: Symbol, module: Module, scope: str, by: Call, body: Body = ()) -> Made | None:
+        """What a call of a class makes, which is written in a scope of a module, and run by another one.
+
+        `body` is what is run by that, too: what variables hold there is as new.
+        """
+        cls = self.evaluator.model.class_of_symbol(symbol) or _class_created(call, module, scope, self.evaluator)
         if cls is None or not cls.is_pytree or call.has_star or cls.unknown_decorator or not cls.static_fields:
             return None
         parameters = cls.constructor()
@@ -226,7 +229,9 @@ class MadeInstances:
             placed = Placed(given[field.name], module, scope) if field.name in given else field.default
             if placed is not None and not field.is_converted:
                 statics[field.name] = self._settled(placed)
-        return Made(cls, statics)
+        making = Freshness(module, scope, tuple(body), self.evaluator)
+        fresh = [name for name in statics if name in given and making.of(given[name]) is not None]
+        return Made(cls, statics, fresh=dict.fromkeys(fresh, id(by)))
 
     def _stored(self, cls: PytreeClass, given: Mapping[str, Placed]) -> Made | None:
         """What a constructor of its own makes, if it puts parameters into static fields as they are."""
@@ -274,7 +279,7 @@ class MadeInstances:
         names = {field.name for field in cls.static_fields}
         statics = {} if before is None else {n: v for n, v in before.statics.items() if n not in given}
         statics |= {name: self._here(value) for name, value in given.items() if name in names and value is not None}
-        return Made(cls, statics)
+        return Made(cls, statics, fresh={n: by for n, by in (before.fresh if before else {}).items() if n not in given})
 
     def _items(self, item: Expr, loop: Clause | For, depth: int) -> Made | None:
         """The instances that an expression makes turn by turn, by itself or by a function.
@@ -282,6 +287,7 @@ class MadeInstances:
         The item of each turn, or what keeps all that is static in it, is as different as the items are.
         """
         item = self._unwrapped(item)
+        is_new = isinstance(item, Call)
         if isinstance(loop, Clause) and isinstance(item, Name) and same(item, loop.target):
             return None if loop.conditions else self.of(loop.iterable, depth)
         if isinstance(item, Name) and item.id in self._variables:
@@ -301,8 +307,10 @@ class MadeInstances:
             if item.has_star:
                 return None
             given = item.given_to(symbol.declaration.positional)
-            varying = {name for name, held in given.items() if _varies(held, varying)}
-        name = next((n for n, v in made.statics.items() if _varies(v, varying)), "")
+            varying = {name for name, held in given.items() if varies(held, varying)}
+        name = next((n for n, v in made.statics.items() if varies(v, varying)), "")
+        rows = self._rows(loop.iterable) if made.fresh and is_new and not name else ()
+        name = next(iter(made.fresh)) if rows is None or len(rows) > 1 else name
         return msgspec.structs.replace(made, varying=name) if name else made
 
     def _each(self, name: str, loop: Clause | For) -> Sequence[Expr]:
@@ -322,7 +330,7 @@ class MadeInstances:
         names, rows = set(target_names(target)), self._rows(iterable)
         if rows is None:
             return names
-        turns = [dict(_bound_in(target, row)) for row in rows]
+        turns = [dict(bound_in(target, row)) for row in rows]
         return {n for n in names if any(n not in turn or not same(turn[n], turns[0].get(n)) for turn in turns)}
 
     def _rows(self, iterable: Expr) -> Sequence[Expr] | None:
@@ -345,7 +353,7 @@ class MadeInstances:
                 return rows if len(known) == len(args) else None
             case Call(func=Name(id="range"), args=args):
                 numbers = [self._here(argument.value) for argument in args]
-                return _counted(iterable, [n.value for n in numbers if isinstance(n, Constant)])
+                return counted(iterable, [n.value for n in numbers if isinstance(n, Constant)])
         written = self._written(iterable)
         return written.items if isinstance(written, Display) and not written.has_star else None
 
@@ -396,10 +404,11 @@ class MadeInstances:
         if is_classmethod(function) and len(function.decorators) == 1 and isinstance(call.func, Attribute):
             by_cls = isinstance(value.func, Name) and value.func.id == function.self_name
             owner = self.symbol(call.func.value) if by_cls else None
-            return None if owner is None else self.made(value, owner, symbol.module, function.inner_scope)
+            return None if owner is None else self.made(value, owner, symbol.module, function.inner_scope, call)
         if function.owner is not None or function.decorators:
             return None
-        return self.made(value, self.elsewhere(value.func, symbol), symbol.module, function.inner_scope)
+        body = self.evaluator.calls.body_of(symbol) or ()
+        return self.made(value, self.elsewhere(value.func, symbol), symbol.module, function.inner_scope, call, body)
 
     @cached_property
     def appended(self) -> dict[int, tuple[For, Expr]]:
@@ -421,6 +430,15 @@ class MadeInstances:
         }
 
 
+def _class_created(call: Call, module: Module, scope: str, evaluator: Evaluator) -> PytreeClass | None:
+    """The train state of which a call of its class method `create` makes an instance."""
+    if not isinstance(call.func, Attribute) or call.func.attr != "create":
+        return None
+    cls = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(call.func.value, module, scope))
+    found = None if cls is None or not is_train_state(cls) else cls.method("create")
+    return cls if found is not None and is_stub(found[0].module) else None
+
+
 def _may_return_list(function: Function) -> bool:
     """Whether all that a function returns is one comprehension, or one variable, which may hold a list."""
     values = function.return_values
@@ -439,44 +457,12 @@ def _assigned_variables(init: Function, body: Body) -> Iterator[tuple[str, str]]
                 yield attr, name
 
 
-def _bound_in(target: Expr, row: Expr) -> Iterator[tuple[str, Expr]]:
-    """What a turn of a loop gives its variables, where that is written out."""
-    for one, value in unpacked(target, row):
-        if isinstance(one, Name):
-            yield one.id, value
-        elif one is not target:
-            yield from _bound_in(one, value)
-
-
-def _counted(call: Call, numbers: list[object]) -> list[Expr] | None:
-    """The numbers that a `range` of some literals counts, if these are few."""
-    given = [number for number in numbers if isinstance(number, int)]
-    if not 0 < len(given) == len(call.args) <= 3 or given[2:] == [0]:
-        return None
-    counted = range(*given)
-    return [constant(call.at, number) for number in counted] if len(counted) <= _MAX_TURNS else None
-
-
-def _varies(expr: Expr, varying: set[str]) -> bool:
-    """Whether an expression is a variable of a comprehension, that in a string, or a number added to it."""
-    match expr:
-        case Name(id=name):
-            return name in varying
-        case Other(kind="JoinedStr" | "FormattedValue"):
-            return any(_varies(part, varying) for part in children(expr))
-        case Binary(op="+" | "-" | "*" as op, left=left, right=right):
-            sides = (left, right)
-            constants = [s.value for s in sides if isinstance(s, Constant)]
-            return any(_varies(s, varying) for s in sides) and bool(constants) and (op != "*" or all(constants))
-    return False
-
-
 def _names(statement: Statement) -> Iterator[str]:
     return (name for target in bound_by(statement) for name in target_names(target))
 
 
 def difference(one: Made, other: Made) -> str | None:
-    """A static field that two instances of a class hold different literals in."""
+    """A static field in which two instances of a class hold different literals, or objects equal to no other one."""
     if one.cls is not other.cls:
         return None
     for name, value in one.statics.items():
@@ -485,7 +471,7 @@ def difference(one: Made, other: Made) -> str | None:
             are_alike = value.kind == against.kind or {value.kind, against.kind} <= _LITERALS
             if are_alike and value.value != against.value:
                 return name
-    return None
+    return next((n for n, by in one.fresh.items() if other.fresh.get(n, by) != by), None)
 
 
 def _differing(items: list[Made | None]) -> Made | None:
