@@ -140,7 +140,8 @@ class StaticMismatch(BodyRule):
     ## When not to use it
 
     There is no reason to turn it off: the call fails. Only literals, constants of a module, members of enums and the
-    variable of a comprehension are compared, and what a branch gives a field that certainly is another value than
+    variable of a comprehension are compared, objects that are made with each instance and equal no other one (an
+    optimizer of optax, a lambda, a partial), and what a branch gives a field that certainly is another value than
     before: `not x`, `1 - x`, `"a" if x == "b" else "b"`. A constructor of one's own must put its parameter into the
     field as it is. What counts up is JAX202's.
 
