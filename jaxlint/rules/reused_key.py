@@ -20,8 +20,8 @@ from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.changes.coming_round import comes_round
+from jaxlint.rules.analyses.changes.drawn_each_turn import DrawnEachTurn, drawn_each_turn
 from jaxlint.rules.analyses.fixes.new_key import PutBack, key_put_back
-from jaxlint.rules.analyses.instances.drawn_each_turn import DrawnEachTurn, drawn_each_turn
 from jaxlint.rules.analyses.instances.drawn_twice import DrawnTwice, drawn_twice
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving
 from jaxlint.rules.analyses.instances.keys_drawn import (

@@ -18,8 +18,8 @@ from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.bodies.settled import is_fixed
+from jaxlint.rules.analyses.fields.made_instances import Made, MadeInstances, difference
 from jaxlint.rules.analyses.fixes.static_numbers import leaf_of_number, or_leaf
-from jaxlint.rules.analyses.instances.made_instances import Made, MadeInstances, difference
 from jaxlint.rules.analyses.instances.two_classes import of_two_classes
 from jaxlint.rules.analyses.under_trace.branch_updates import differing_update
 from jaxlint.rules.analyses.under_trace.carried import RUNNING, changes

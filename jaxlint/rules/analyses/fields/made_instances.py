@@ -22,8 +22,8 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.bodies.settled import settled
 from jaxlint.rules.analyses.fields.freshness import Freshness
+from jaxlint.rules.analyses.fields.turns_written import bound_in, counted, varies
 from jaxlint.rules.analyses.instances.methods import own_methods
-from jaxlint.rules.analyses.instances.turns_written import bound_in, counted, varies
 from jaxlint.symbols.outline import Function, names_by_position
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
