@@ -30,7 +30,6 @@ from jaxlint.syntax.expressions import (
 #: What is done to values that may give them another structure, type or shape; None if it cannot be told.
 Changing: TypeAlias = "frozenset[object] | None"
 
-#: The numbers of Python.
 #: What stands for a variable or an attribute, which may hold anything, and for the result of a function of the project.
 _HELD, _RETURNED = "a value", "a result"
 
