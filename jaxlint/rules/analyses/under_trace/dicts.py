@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -77,6 +77,15 @@ def where_changed(thing: Thing, old: Held, new: Form) -> Thing:
                 return msgspec.structs.replace(thing, fields=after)
             return msgspec.structs.replace(thing, entries=after)
     return thing
+
+
+def containers_in(thing: Thing) -> Iterator[Held]:
+    """The containers that whoever is given a thing may change in place."""
+    if isinstance(thing, (State, Held)):
+        if isinstance(thing, Held) and thing.kind != "tuple":
+            yield thing
+        for part in (thing.fields if isinstance(thing, State) else thing.entries).values():
+            yield from containers_in(part)
 
 
 def after_changes(variables: Mapping[str, Thing], changed: Iterable[Held]) -> dict[str, Thing]:

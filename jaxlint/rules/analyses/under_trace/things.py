@@ -340,10 +340,8 @@ def unpacked(form: Form, count: int) -> list[Form] | None:
 
 
 def may_change(thing: Thing | None) -> bool:
-    """Whether what holds something may be changed in place."""
-    if isinstance(thing, State):
-        return thing.cls.frozen is not True and thing.cls.is_pytree  # of others nothing is known that could change
-    return isinstance(thing, Held) and thing.kind != "tuple"
+    """Whether attributes of an instance may be assigned; of one that is no pytree nothing is known."""
+    return isinstance(thing, State) and thing.cls.frozen is not True and thing.cls.is_pytree
 
 
 def spread(call: Call, values: Sequence[Thing]) -> list[Thing] | None:

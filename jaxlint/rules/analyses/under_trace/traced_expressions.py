@@ -19,6 +19,7 @@ from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.bodies.settled import settled, written_out
 from jaxlint.rules.analyses.under_trace.dicts import (
     after_changes,
+    containers_in,
     dict_called,
     written_dict,
 )
@@ -288,6 +289,8 @@ class Expressions(Meanings):
             positional = spread(call, values)
             if isinstance(func, Code) and positional is not None:
                 return self._ran(func, positional, keywords, frame)
+            if not isinstance(func, ClassThing):
+                self.forget_contents(values, frame)
             return State(func.cls, {}) if isinstance(func, ClassThing) else UNKNOWN
         match func:
             case ClassThing(cls=cls):
@@ -307,14 +310,23 @@ class Expressions(Meanings):
             held = self._form(at.value.value, frame)
             return held if isinstance(held, Leaf) else SOMETHING
         self._handed(call, frame)
+        self.forget_contents(values, frame)
         return UNKNOWN
 
-    def _handed(self, call: Call, frame: Frame) -> None:
-        """A function is given variables, which it may change in place."""
+    @staticmethod
+    def _handed(call: Call, frame: Frame) -> None:
+        """A function is given instances in variables, which it may change in place."""
         for argument in call.args:
             if isinstance(argument.value, Name):
                 if may_change(frame.variables.get(argument.value.id)):
                     frame.variables[argument.value.id] = UNKNOWN
+
+    def forget_contents(self, given: Iterable[Thing], frame: Frame) -> None:
+        """Something of which nothing is known is given containers, or instances that hold some."""
+        held = [container for thing in given for container in containers_in(thing)]
+        if held:
+            self.changed += held
+            frame.variables = after_changes(frame.variables, held)
 
     def _of_library(
         self, name: str, call: Call, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
@@ -451,6 +463,7 @@ class Expressions(Meanings):
                 return without_step(self._with(owner, call, keywords, frame))
         code = self.bound(owner, name)
         if code is None:
+            self.forget_contents([owner if isinstance(owner, State) else UNKNOWN, *given, *keywords.values()], frame)
             return UNKNOWN
         if may_change(owner) and isinstance(call.func, Attribute):
             for changed in roots(call.func):

@@ -13,7 +13,7 @@ from jaxlint.infer.known.values import UNKNOWN as UNKNOWN_VALUE
 from jaxlint.infer.known.values import Array, Instance, Value, plain
 from jaxlint.libraries.updates import MUTABLE_COPY
 from jaxlint.project.resolution import FunctionSymbol
-from jaxlint.rules.analyses.under_trace.dicts import after_changes, changed_by, where_changed, with_item
+from jaxlint.rules.analyses.under_trace.dicts import after_changes, changed_by, containers_in, where_changed, with_item
 from jaxlint.rules.analyses.under_trace.forms import (
     MAYBE_NONE,
     NOTHING,
@@ -106,6 +106,7 @@ class Tracer(Expressions):
         positional = (*code.positional, *given)
         count = len(code.parameters)
         if depth > MAX_DEPTH or (len(positional) > count and not code.rest):
+            self.changed += [held for thing in (*positional, *keywords.values()) for held in containers_in(thing)]
             return UNKNOWN
         own = own_names(code.body) if isinstance(code.body, tuple) else ()
         variables = {
@@ -275,7 +276,7 @@ class Tracer(Expressions):
 
     def _forget(self, body: Body, frame: Frame, since: int | None = None) -> None:
         """Forget what some statements may bind, or change in place; `since` counts what was changed before they ran."""
-        names, changed = set(assigned_names(body)), [] if since is None else self.changed[since:]
+        names, since = set(assigned_names(body)), len(self.changed) if since is None else since
         for statement in walk(body, nested=False):
             touched = list(targets_of(statement))
             for part in own_parts(statement):
@@ -284,8 +285,8 @@ class Tracer(Expressions):
             for target in touched:
                 names.update(roots(target))
                 held = held_by(target.value, frame.variables) if isinstance(target, (Attribute, Subscript)) else None
-                changed += [held] if isinstance(held, Held) else []
-        frame.variables = after_changes(frame.variables, changed)
+                self.changed += [held] if isinstance(held, Held) else []
+        frame.variables = after_changes(frame.variables, self.changed[since:])
         for name in names & frame.variables.keys():
             frame.variables[name] = UNKNOWN
 
