@@ -40,7 +40,7 @@ class Returns(Enum):
     UNKNOWN = "something else"
 
 
-class Transform(msgspec.Struct, frozen=True):
+class Transform(msgspec.Struct, frozen=True, omit_defaults=True):
     """One transformation.
 
     `functions` says which of its arguments are the functions, by position and keyword.

@@ -136,8 +136,8 @@ class ProjectIndex(msgspec.Struct, array_like=True):
     seeing: set[str] = msgspec.field(default_factory=set)
     #: What methods make of `replace(...)` and kin.
     visible_updates: VisibleUpdates = msgspec.field(default_factory=VisibleUpdates)
-    #: The paths of the other modules that apply a transformation to a function.
-    applying: dict[Key, list[str]] = msgspec.field(default_factory=dict)
+    #: What other modules apply to a function, encoded (`Applied`): not where they do, which moves with each edit.
+    applied: dict[Key, list[bytes]] = msgspec.field(default_factory=dict)
     #: The classes whose instances go into transformed functions, as far as declarations tell.
     traced: dict[Key, TracedBy] = msgspec.field(default_factory=dict)
     #: The paths of the modules that send them there.
@@ -163,8 +163,9 @@ class ProjectIndex(msgspec.Struct, array_like=True):
         self.transforming_class_names |= other.transforming_class_names
         self.seeing |= other.seeing
         self.visible_updates.add(other.visible_updates)
-        for function, paths in other.applying.items():
-            self.applying.setdefault(function, []).extend(paths)
+        for function, applied in other.applied.items():
+            known = self.applied.setdefault(function, [])
+            known += [one for one in applied if one not in known]
         for cls, by in other.traced.items():
             self.traced.setdefault(cls, by)
         for cls, paths in other.sending.items():

@@ -86,9 +86,9 @@ class Indexer:
         applications = list(self._transformed.applications.of(applying, module))
         for application in applications:
             if application.function.module is not module:
-                modules = self.project_index.applying.setdefault(application.function.key, [])
-                if module.path not in modules:
-                    modules.append(module.path)
+                known = self.project_index.applied.setdefault(application.function.key, [])
+                applied = application.applied.encoded()
+                known += [applied] if applied not in known else []
         self._cross(self._evaluator.traced.declared_by((), applications, module), module)
 
     def _cross(self, traced: Mapping[Key, TracedBy], module: Module) -> None:

@@ -64,13 +64,8 @@ class Applications:
 
     def elsewhere(self, function: Function, module: Module) -> tuple[Applied, ...]:
         """The transformations that other modules apply to a function of `module`, placed where it is defined."""
-        key = (module.path, function.qualname)
-        paths = self.model.project_index.applying.get(key)
-        if paths is None:
-            return ()
-        modules = [self.model.project.reach(path, module) for path in paths]
-        found = [a for other in modules for a in self.in_module(other) if a.function.key == key]
-        return tuple(replace(a.applied, at=function.at) for a in found)
+        stored = self.model.project_index.applied.get((module.path, function.qualname), ())
+        return tuple(Applied.decoded(one, function.at) for one in stored)
 
     def at_home(self, function: Function, module: Module) -> tuple[Applied, ...]:
         """What the calls in `module` apply to a function of it; as the place serves the function itself."""

@@ -15,9 +15,10 @@ from jaxlint.syntax.expressions import Span
 ABSTRACTING = (Kind.JIT, Kind.LOOP, Kind.BRANCH, Kind.CHECKPOINT)
 #: The options that give buffers away.
 _DONATIONS = frozenset({"donate_argnums", "donate_argnames", "donate"})
+_ENCODER = msgspec.msgpack.Encoder(order="deterministic")
 
 
-class Applied(msgspec.Struct, frozen=True):
+class Applied(msgspec.Struct, frozen=True, omit_defaults=True):
     """A transformation applied to a function, with its options.
 
     The lists of parameters are None where they are given and cannot be read.
@@ -45,6 +46,15 @@ class Applied(msgspec.Struct, frozen=True):
     donate: str = ""
     #: Which arguments `in_axes` of `jax.vmap` takes slices of, by position; None if it is not given, or cannot be read.
     mapped: tuple[int, ...] | None = None
+
+    def encoded(self) -> bytes:
+        """The same without its place, as it is stored."""
+        return _ENCODER.encode(msgspec.structs.replace(self, at=None))
+
+    @classmethod
+    def decoded(cls, stored: bytes, at: object) -> Applied:
+        """What was stored, placed somewhere."""
+        return msgspec.structs.replace(msgspec.msgpack.decode(stored, type=cls), at=at)
 
     @property
     def refuses_non_arrays(self) -> bool:
