@@ -298,6 +298,7 @@ class Checker:
     def _find_all(self, module: Module, rows: Collection[int] | None = None) -> Iterator[Finding]:
         """The findings in a module, or only around some rows, unsorted; comments hide none of them yet."""
         self.reader.begin(module)
+        self.model.checked = module
         yield from self._find_in_classes(module, self._classes_in(module, rows) if self.class_rules else ())
         if (self.event_rules or self.body_rules) and module.outline.units:
             events: list[list[Event]] = []

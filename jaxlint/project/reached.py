@@ -7,6 +7,9 @@ whatever is read. Or it is *asked* something that its text alone answers (`ANSWE
 answer, and what is found depends on that. So what is found in a file, and what it adds to the index, depends on the
 texts of the modules that it leads to, on what was answered about these, on the index, and on nothing else: a rule may
 read what it likes of a module that it has.
+
+What leads from a module leads there for all that reach it. Only what rules look for in the importers of a module is no
+part of it: that concerns the findings of the module that is checked (`for_findings`), and nobody who reaches that.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import msgspec
 
 if TYPE_CHECKING:
+    from jaxlint.symbols.links import Imports
     from jaxlint.symbols.names_used import NamesUsed
 
 
@@ -26,6 +30,10 @@ class Answering(Protocol):
     """What the text of a module alone tells: no answer can rest on anything else."""
 
     path: str
+
+    @property
+    def imports(self) -> Imports:
+        """The modules that it imports."""
 
     @property
     def names_used(self) -> NamesUsed:
@@ -70,6 +78,12 @@ def _calls(module: Answering, _: str) -> str:
     return "c" if module.names_used.gives_outside else ""
 
 
+def _imports(module: Answering, beginnings: str) -> str:
+    """Whether a module imports one whose name begins in one of some ways."""
+    ways = tuple(beginnings.split())
+    return "i" if any(name.startswith(ways) for _, name in module.imports) else ""
+
+
 #: What a module can be asked about a word; the answer is empty where it has nothing to do with the word.
 ANSWERS: Mapping[str, Callable[[Answering, str], str]] = {
     "mentions": _mentions,
@@ -77,6 +91,7 @@ ANSWERS: Mapping[str, Callable[[Answering, str], str]] = {
     "has method": _has_method,
     "gives": _gives,
     "calls": _calls,
+    "imports": _imports,
 }
 
 #: A kind of question, and about the module of which path it is asked.
@@ -103,6 +118,8 @@ class Noted(msgspec.Struct):
     answers: dict[str, dict[Asking, str]] = msgspec.field(default_factory=dict)
     #: The numbers of the modules that were asked, by their paths.
     numbers: dict[str, int] = msgspec.field(default_factory=dict)
+    #: The paths of the modules that were reached for what is found in a module, and not for what is in it, by its path.
+    for_findings: dict[str, set[str]] = msgspec.field(default_factory=dict)
 
     def bits(self, paths: Iterable[str]) -> int:
         """Some modules as one number."""
@@ -123,6 +140,7 @@ class Stored(msgspec.Struct, frozen=True, array_like=True):
     by: list[tuple[int, list[int]]] = []
     asked: list[tuple[str, int, list[int], list[int]]] = []
     answers: list[tuple[int, str, int, str]] = []
+    for_findings: list[tuple[int, list[int]]] = []
 
     @classmethod
     def of(cls, noted: Noted) -> Stored:
@@ -145,12 +163,14 @@ class Stored(msgspec.Struct, frozen=True, array_like=True):
             for path, given in sorted(noted.answers.items())
             for (question, word), said in sorted(given.items())
         ]
-        return cls(list(numbers), by, asked, answers)
+        for_findings = [(number(start), several(paths)) for start, paths in sorted(noted.for_findings.items())]
+        return cls(list(numbers), by, asked, answers, for_findings)
 
     def noted(self) -> Noted:
         """What was noted."""
         texts, noted = self.texts, Noted()
         noted.by = {texts[start]: {texts[path] for path in paths} for start, paths in self.by}
+        noted.for_findings = {texts[start]: {texts[path] for path in paths} for start, paths in self.for_findings}
         for question, start, words, of in self.asked:
             bits = noted.bits(texts[path] for path in of)
             noted.asked[question, texts[start]] = Asked({texts[word] for word in words}, bits)
@@ -175,6 +195,11 @@ class Reached:
         if start != path:
             self.noted.by.setdefault(start, set()).add(path)
 
+    def note_for_findings(self, start: str, path: str) -> None:
+        """Note that one module was reached for what is found in another one."""
+        if start != path:
+            self.noted.for_findings.setdefault(start, set()).add(path)
+
     def ask(self, question: str, word: str, modules: Collection[Answering], start: str) -> dict[str, str]:
         """The answers of modules that are not empty, by their paths; `start` is whom it is asked about."""
         asked = self.noted.asked.setdefault((question, start), Asked())
@@ -191,12 +216,13 @@ class Reached:
 
     def add(self, other: Noted) -> None:
         """Add what was noted earlier, or in another process."""
-        for start, paths in other.by.items():
-            self.noted.by.setdefault(start, set()).update(paths)
+        for known, more in ((self.noted.by, other.by), (self.noted.for_findings, other.for_findings)):
+            for start, paths in more.items():
+                known.setdefault(start, set()).update(paths)
         for asking, asked in other.asked.items():
-            known = self.noted.asked.setdefault(asking, Asked())
-            known.words |= asked.words
-            known.of |= self.noted.bits(other.paths(asked.of))
+            said = self.noted.asked.setdefault(asking, Asked())
+            said.words |= asked.words
+            said.of |= self.noted.bits(other.paths(asked.of))
         for path, answers in other.answers.items():
             self.noted.answers.setdefault(path, {}).update(answers)
 
@@ -221,16 +247,19 @@ class Reached:
         dirty = self.dependents(fired)
         # where these lead is noted anew when they are checked
         self.noted.by = {start: paths for start, paths in self.noted.by.items() if start not in changed}
+        for path in changed:
+            self.noted.for_findings.pop(path, None)
         self.noted.asked = {asking: asked for asking, asked in self.noted.asked.items() if asking[1] not in changed}
         return dirty
 
     def dependents(self, changed: Iterable[str]) -> set[str]:
-        """Some modules, and those that lead to them."""
+        """Some modules, and those that lead to them, or whose findings do."""
         back: dict[str, list[str]] = {}
         for start, paths in self.noted.by.items():
             for path in paths:
                 back.setdefault(path, []).append(start)
-        return closed_over(changed, back)
+        found = closed_over(changed, back)
+        return found.union([start for start, paths in self.noted.for_findings.items() if not found.isdisjoint(paths)])
 
 
 def closed_over(paths: Iterable[str], leading: Mapping[str, Iterable[str]]) -> set[str]:

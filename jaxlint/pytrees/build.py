@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -71,6 +71,7 @@ _KNOWN = frozenset(
     }
 )
 _MAX_BASES_DEPTH = 30
+_T = TypeVar("_T")
 
 
 class PytreeModel:
@@ -94,8 +95,12 @@ class PytreeModel:
         self.interpreter = Interpreter(self.resolver, BY_DECORATOR, functions)
         self.bodies = BodyReader(self.resolver, self.callees, functions, self.interpreter)
         self._classes: dict[Key, PytreeClass] = {}
-        #: What was found out about declarations, by what finds it out: several rules ask for the same.
-        self.shared: dict[object, Any] = {}
+        #: The module that is checked.
+        self.checked: Module | None = None
+        #: What was found out once, by who asked what, with the paths of the importers in which it was looked for; and
+        #: those of what is being found out now.
+        self._known: dict[Hashable, tuple[Any, set[str]]] = {}
+        self._leading: list[set[str]] = []
         #: The classes that are being built, from the outermost.
         self._building: dict[Key, None] = {}
         self.registrations = Registrations(project, self.resolver, self.callees, self.importing, self._registering)
@@ -268,8 +273,38 @@ class PytreeModel:
         return [self.project.reach(path, module) for path in paths if path != module.path]
 
     def importers(self, module: Module) -> list[Module]:
-        """The modules that import a module. Raises `NotIndexedYet` while the project is being read."""
-        return [self.project.reach(path, module) for path in self.importing(module.path)]
+        """The modules that import a module, as rules ask. Raises `NotIndexedYet` while the project is being read.
+
+        They are reached for what is found in the module that is checked. What is kept for others is asked `once`.
+        """
+        paths = self.importing(module.path)
+        checked = self.checked
+        if checked is None:
+            return [self.project.reach(path, module) for path in paths]
+        for leading in self._leading:
+            leading.update(paths)
+        return [self.project.reach_for_findings(path, checked) for path in paths]
+
+    def once(self, key: Hashable, find: Callable[[], _T]) -> _T:
+        """What is found out about declarations, once for all modules: several rules ask for the same.
+
+        Who asks again leads to the importers in which it was looked for.
+        """
+        if key not in self._known:
+            leading = set[str]()
+            self._leading.append(leading)
+            try:
+                self._known[key] = find(), leading
+            finally:
+                self._leading.pop()
+        found: _T
+        found, leading = self._known[key]
+        if self.checked is not None:
+            for path in leading:
+                self.project.reach_for_findings(path, self.checked)
+        for outer in self._leading:
+            outer.update(leading)
+        return found
 
     def subclasses(self, cls: PytreeClass) -> Family:
         """The visible classes that inherit from `cls`, directly or not."""

@@ -29,10 +29,7 @@ class Marker(msgspec.Struct, frozen=True):
 
 def static_marker(field: Field, model: PytreeModel) -> Marker | None:
     """The marker of a field's declaration that says "static", whichever framework it is meant for."""
-    known: tuple[Field, Marker | None] | None = model.shared.get((static_marker, id(field)))
-    if known is None:
-        known = model.shared[static_marker, id(field)] = field, _found(field, model)
-    return known[1]
+    return model.once((static_marker, id(field)), lambda: (field, _found(field, model)))[1]
 
 
 def _found(field: Field, model: PytreeModel) -> Marker | None:

@@ -117,16 +117,6 @@ class DerivedField(EventRule):
     confidence = Confidence.MEDIUM
     events = (Update,)
 
-    def __init__(self) -> None:
-        self._made: dict[tuple[tuple[str, str], str], list[tuple[str, str, int]]] = {}
-
-    def _made_from(self, cls: PytreeClass, module: Module, evaluator: Evaluator) -> list[tuple[str, str, int]]:
-        """What constructions compute of another leaf, which is found out once."""
-        key = cls.symbol.key, module.path
-        if key not in self._made:
-            self._made[key] = list(made_from(cls, module, _source_of_variables, evaluator))
-        return self._made[key]
-
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what one update replaces, and at what is computed from it."""
         assert isinstance(event, Update)
@@ -147,7 +137,7 @@ class DerivedField(EventRule):
         for once, changed in _derived_once(cls, replaced, evaluator):
             if _is_leaf(cls, once):
                 found[once] = (min(changed), True)
-        for derived, source, count in self._made_from(cls, event.place.module, evaluator):
+        for derived, source, count in _made_from(cls, event.place.module, evaluator):
             if derived not in found and derived not in replaced and source in replaced:
                 if _is_leaf(cls, derived) and _is_leaf(cls, source) and cls.method("__post_init__") is None:
                     found[derived] = (source, count > 1)
@@ -169,6 +159,12 @@ class DerivedField(EventRule):
                     else Confidence.LOW,
                 )
                 return
+
+
+def _made_from(cls: PytreeClass, module: Module, evaluator: Evaluator) -> list[tuple[str, str, int]]:
+    """What constructions compute of another leaf, which is found out once."""
+    key = _made_from, cls.symbol.key, module.path
+    return evaluator.model.once(key, lambda: list(made_from(cls, module, _source_of_variables, evaluator)))
 
 
 def _is_computed_with(derived: str, event: Update) -> bool:

@@ -122,9 +122,6 @@ class NonArrayDataField(ClassRule, EventRule):
     raises_at_once = True
     events = (Cross, Construct)
 
-    def __init__(self) -> None:
-        self._refused: dict[tuple[str, str], list[tuple[Field, str]]] = {}
-
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the class's own fields."""
         if not any(field.owner == cls.symbol and _annotated(field, cls, evaluator) for field in cls.fields):
@@ -132,7 +129,7 @@ class NonArrayDataField(ClassRule, EventRule):
         traced = evaluator.traced.of(cls)
         if traced is None:
             return
-        for field, what in self._refused_fields(cls, evaluator):
+        for field, what in _refused_fields(cls, evaluator):
             if field.owner == cls.symbol:
                 fix = _marking(field, cls, what, cls.module, traced, evaluator)
                 yield _problem(field.at, cls, field, what, traced, fix, _sureness(field, what, cls, evaluator))
@@ -149,7 +146,7 @@ class NonArrayDataField(ClassRule, EventRule):
         if traced is None:
             return
         for cls in evaluator.traced.taken_apart(event.value):
-            for field, what in self._refused_fields(cls, evaluator):
+            for field, what in _refused_fields(cls, evaluator):
                 place = _place_of(field, event, evaluator)
                 if place is not None:
                     fix = _marking(field, cls, what, event.place.module, traced, evaluator)
@@ -162,18 +159,20 @@ class NonArrayDataField(ClassRule, EventRule):
         cls, module = event.cls.cls, event.place.module
         stacking = _stacking(cls, evaluator)
         if stacking is not None and evaluator.traced.of(cls) is None:
-            for field, what in self._refused_fields(cls, evaluator):
+            for field, what in _refused_fields(cls, evaluator):
                 at = field.at if field.owner.module is module else event.at
                 fix = make_static(field, cls, module, evaluator.model)
                 yield _problem(at, cls, field, what, stacking, fix, _sureness(field, what, cls, evaluator))
 
-    def _refused_fields(self, cls: PytreeClass, evaluator: Evaluator) -> list[tuple[Field, str]]:
-        """The leaves of a class that certainly hold something that JAX refuses, and what it is."""
-        key = cls.symbol.key
-        if key not in self._refused:
-            found = [(field, _refused(field, cls, evaluator)) for field in cls.fields]
-            self._refused[key] = [(field, what) for field, what in found if what is not None]
-        return self._refused[key]
+
+def _refused_fields(cls: PytreeClass, evaluator: Evaluator) -> list[tuple[Field, str]]:
+    """The leaves of a class that certainly hold something that JAX refuses, and what it is."""
+
+    def find() -> list[tuple[Field, str]]:
+        found = [(field, _refused(field, cls, evaluator)) for field in cls.fields]
+        return [(field, what) for field, what in found if what is not None]
+
+    return evaluator.model.once((_refused_fields, cls.symbol.key), find)
 
 
 def _sureness(field: Field, what: str, cls: PytreeClass, evaluator: Evaluator) -> Confidence | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, RenameFunction
@@ -319,11 +320,8 @@ def _is_of_input(call: cst.Call) -> bool:
 
 def _shares_variables(modules: Iterable[Module], evaluator: Evaluator) -> bool:
     """Whether variables of flax.nnx are made that write through all transformations; each function asks for it."""
-    known = evaluator.model.shared
-    for module in modules:
-        key = _shares_variables, module.path
-        if key not in known:
-            known[key] = any(not unit.calls.isdisjoint(_SHARING) for unit in module.outline.units)
-        if known[key]:
-            return True
-    return False
+
+    def shares(module: Module) -> bool:
+        return any(not unit.calls.isdisjoint(_SHARING) for unit in module.outline.units)
+
+    return any(evaluator.model.once((_shares_variables, m.path), partial(shares, m)) for m in modules)

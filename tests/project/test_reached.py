@@ -17,6 +17,7 @@ from jaxlint.linter.checker import Checker
 from jaxlint.linter.engine import make_project
 from jaxlint.project.modules import Module, Project
 from jaxlint.project.reached import ANSWERS, Answering, Noted, Reached, Stored
+from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.syntax.source import Source
 from tests.linter.test_order import variants
@@ -30,6 +31,9 @@ def test_dependents() -> None:
     reached.note("c", "c")
     assert reached.dependents(["c"]) == {"a", "b", "c", "d"}
     assert reached.dependents(["a", "x"]) == {"a", "x"}
+    reached.note_for_findings("e", "b")
+    reached.note("f", "e")
+    assert reached.dependents(["c"]) == {"a", "b", "c", "d", "e"}  # who reaches `e` has nothing to do with its findings
 
 
 def module(text: str, path: str = "/p/other.py") -> Module:
@@ -44,6 +48,7 @@ def test_an_answer_that_stays_the_same_changes_nothing() -> None:
     assert reached.ask("mentions", "f", [before], "m") == {before.path: "ci"}
     assert reached.ask("mentions", "g", [before], "m") == {}
     reached.note("user", "m")
+    reached.note_for_findings("user", "other")
     stored = Stored.of(reached.noted)
     assert Stored.of(stored.noted()) == stored
 
@@ -60,17 +65,37 @@ def test_an_answer_that_stays_the_same_changes_nothing() -> None:
 
 
 def test_all_questions_are_answered_by_the_text_alone() -> None:
-    one = module("from m import *\n\n\nclass A:\n    def f(self): ...\n\n\nregister(A)\n")
+    one = module("from m import *\nimport flax.nnx\n\n\nclass A:\n    def f(self): ...\n\n\nregister(A)\n")
     asked = {"mentions": "register", "hands on": "", "has method": "A.f", "gives": "A register", "calls": ""}
+    asked |= {"imports": "optax flax.nn"}
     assert {question: ANSWERS[question](one, word) for question, word in asked.items()} == {
         "mentions": "c",
         "hands on": "*",
         "has method": "m",
         "gives": "g",
         "calls": "c",
+        "imports": "i",
     }
     assert asked.keys() == ANSWERS.keys()
     assert not any(ANSWERS[question](module("x = 1\n"), word) for question, word in asked.items())
+
+
+def test_what_is_kept_for_others_leads_where_it_led() -> None:
+    """Importers are looked at for the findings of who asks, also where it was found out for another one."""
+    project = Project()
+    one, two, user = (module("import one\n", f"/p/{name}.py") for name in ("one", "two", "user"))
+    for known in (one, two, user):
+        project.add_source(known.source)
+    model = PytreeModel(project)
+    model.project_index.imports.importers = {one.path: [user.path]}
+    for asking in (one, two):
+        model.checked = asking
+        assert model.once("outer", lambda: model.once("inner", lambda: model.importers(one)))[0].path == user.path
+    assert project.reached.noted.for_findings == {one.path: {user.path}, two.path: {user.path}}
+    assert not project.reached.by
+    model.checked = None
+    model.importers(one)
+    assert project.reached.by == {one.path: {user.path}}
 
 
 @contextmanager
@@ -102,7 +127,7 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
 def leads_to(reached: Reached, path: str) -> set[str]:
     """The module and all that it leads to."""
     found: set[str] = set()
-    pending = [path]
+    pending = [path, *reached.noted.for_findings.get(path, ())]
     while pending:
         path = pending.pop()
         if path not in found:
@@ -128,6 +153,8 @@ def test_nothing_is_read_that_nothing_led_to(
         together.build_index([project.add_file(path) for path in paths])
         for path in paths:
             together.check(project.add_file(path))
+        rules = [*together.class_rules, *together.event_rules, *together.body_rules]
+        assert not any(map(vars, rules))  # what one keeps for other modules, it asks `PytreeModel.once`
         for path in paths:
             alone = Checker(make_project(paths, SETTINGS), SETTINGS)
             alone.adopt(together.project_index)

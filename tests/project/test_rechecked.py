@@ -215,3 +215,67 @@ def test_a_change_in_one_environment(tmp_path: Path, checked: list[str]) -> None
         print(sorted(again))
         assert "env3.py" in again
         assert len(again) <= len(every) / 3
+
+
+TIMES = """from flax import struct
+import jax
+
+
+@struct.dataclass
+class TimeStep:
+    reward: jax.Array
+    extras: dict
+
+
+def transition(reward, extras=None):
+    return TimeStep(reward=reward, extras=extras)
+
+
+def termination(reward, extras=None):
+    return TimeStep(reward=reward, extras=extras)
+"""
+STEPPING = """import jax
+
+from suite.times import TimeStep, termination, transition
+
+
+class Env{number}:
+    def step(self, state, action) -> TimeStep:
+        return jax.lax.cond(state > {number}, termination, transition, state)
+
+    def first(self, state) -> TimeStep:
+        return transition(state, extras={"number": {number}})
+"""
+
+
+@pytest.mark.usefixtures("small_heap")
+def test_what_all_compile(tmp_path: Path, checked: list[str]) -> None:
+    """One of twenty modules that give the functions of another one to a transformation changes: that is no other one.
+
+    What callers give to these functions is looked for in all of them, for the findings of where they are declared.
+    """
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    (tmp_path / "pyproject.toml").write_text("")
+    imports = "".join(f"from suite.env{number} import Env{number} as Env{number}\n" for number in NUMBERS)
+    (suite / "__init__.py").write_text(imports)
+    (suite / "times.py").write_text(TIMES)
+    (suite / "viewer.py").write_text("import suite\nfrom suite.times import TimeStep\n\n\ndef show(t: TimeStep): ...\n")
+    for number in NUMBERS:
+        (suite / f"env{number}.py").write_text(STEPPING.replace("{number}", str(number)))
+
+    def run() -> set[str]:
+        checked.clear()
+        settings = Settings(min_confidence=Confidence.LOW)
+        result = check_paths([str(tmp_path)], settings, cache=Cache(str(tmp_path / "cache")))
+        assert not result.errors
+        return {Path(path).name for path in checked}
+
+    assert len(run()) == len(NUMBERS) + 3
+    path = suite / "env3.py"
+    path.write_text("# longer\n\n" + path.read_text())
+    assert {"env3.py"} <= run() <= {"env3.py", "times.py", "__init__.py"}
+    path.write_text(
+        path.read_text().replace("jax.lax.cond(state > 3, termination", "jax.lax.cond(state > 3, transition")
+    )
+    assert {"env3.py"} <= run() <= {"env3.py", "times.py", "__init__.py"}  # others give it `termination`, too

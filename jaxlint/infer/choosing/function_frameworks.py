@@ -6,7 +6,7 @@ from jaxlint.project.modules import Module, Project
 from jaxlint.pytrees.frameworks import FRAMEWORKS
 
 #: The modules of these frameworks.
-_MODULES = tuple(
+_MODULES = " ".join(
     name.rpartition(".")[0]
     for framework in FRAMEWORKS
     if framework.is_stateful or framework.static_annotation
@@ -17,8 +17,8 @@ _MODULES = tuple(
 def reaches_function_framework(module: Module, project: Project) -> bool:
     """Whether a module, or one that it imports, imports such a framework."""
     imported = [
-        project.find(name, module) if level == 0 else project.find_relative(level, name, module)
+        project.find_unnoted(name, module) if level == 0 else project.find_relative_unnoted(level, name, module)
         for level, name in module.outline.imported_modules
     ]
-    near = [module, *(m for m in imported if m is not None)]
-    return any(name.startswith(_MODULES) for m in near for _, name in m.outline.imported_modules)
+    near = [module.path, *(m.path for m in imported if m is not None)]
+    return bool(project.ask("imports", _MODULES, near, module))

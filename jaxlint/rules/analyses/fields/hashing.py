@@ -95,11 +95,8 @@ def unhashable_instance(
     """Why instances of a class, or the one that was `made` of some values, certainly cannot be hashed."""
     if made is not None:
         return _found(cls, evaluator, made, deep)
-    asked, known = (unhashable_instance, cls.symbol.key, deep), evaluator.model.shared
-    if asked not in known:  # each call that gives a static argument asks, of all that this holds
-        known[asked] = _found(cls, evaluator, None, deep)
-    found: Unhashable | None = known[asked]
-    return found
+    asked = unhashable_instance, cls.symbol.key, deep  # by each call that gives a static argument
+    return evaluator.model.once(asked, lambda: _found(cls, evaluator, None, deep))
 
 
 def _found(cls: PytreeClass, evaluator: Evaluator, made: Given | None, deep: int) -> Unhashable | None:

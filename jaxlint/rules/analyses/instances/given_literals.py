@@ -33,11 +33,8 @@ def _once(question: _Question) -> _Question:
 
     @wraps(question)
     def asked(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-        shared, key = evaluator.model.shared, (question, id(field), id(cls))
-        if key not in shared:
-            shared[key] = field, cls, question(field, cls, evaluator)
-        answer: bool = shared[key][2]
-        return answer
+        key = question, id(field), id(cls)
+        return evaluator.model.once(key, lambda: (field, cls, question(field, cls, evaluator)))[2]
 
     return asked
 
