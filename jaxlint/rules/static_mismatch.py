@@ -231,6 +231,7 @@ def _brought_together(code: CodeRead, evaluator: Evaluator) -> Iterator[_Mismatc
     for call in code.calls:
         if last_name(call.func) not in _LAST_NAMES:
             yield from _handed_over(call, instances)
+            yield from _met_inside(call, instances)
             continue
         name = evaluator.model.resolver.library_name(call.func, code.place.module, code.scope)
         if name in _TOGETHER:
@@ -349,14 +350,40 @@ def _calls_mapping(called: Set[str], module: Module, resolver: Resolver) -> bool
 
 
 def _maps_items(function: Function) -> bool:
-    """Whether a function returns what a call makes of the items of a parameter: `tree.map(f, *items)`."""
+    """Whether a function returns what a call makes of the items of a parameter, `tree.map(f, *items)`, or of two."""
     own = {parameter.name for parameter in function.parameters}
     return any(
         isinstance(value, Call)
         and last_name(value.func) in _LAST_NAMES
-        and any(a.star == "*" and isinstance(a.value, Name) and a.value.id in own for a in value.args)
+        and (
+            any(a.star == "*" and isinstance(a.value, Name) and a.value.id in own for a in value.args)
+            or sum(isinstance(tree, Name) and tree.id in own for tree in value.positional) > 1
+        )
         for value in function.return_values
     )
+
+
+def _met_inside(call: Call, instances: MadeInstances) -> Iterator[_Mismatch]:
+    """The mismatch of two instances that are given to a function, which returns what it maps them together to."""
+    resolver = instances.evaluator.model.resolver
+    symbol = resolver.follow(instances.symbol(call.func)) if len(call.args) > 1 and not call.has_star else None
+    if not isinstance(symbol, FunctionSymbol) or symbol.declaration.owner or not _maps_items(symbol.declaration):
+        return
+    function, module = symbol.declaration, symbol.module
+    bindings, given = module.outline.scopes[function.inner_scope].bindings, call.given_to(function.positional)
+    for value in function.return_values:
+        name = resolver.library_name(value.func, module, function.inner_scope) if isinstance(value, Call) else ""
+        if name not in _TOGETHER or not isinstance(value, Call) or value.keyword("is_leaf") is not None:
+            continue
+        trees = [t.id for t in value.positional[_TOGETHER[name] :] if isinstance(t, Name)]
+        found: list[Made] = []
+        for tree in (t for t in trees if t in given and len(bindings.get(t, ())) == 1):
+            made = instances.of(given[tree])
+            field = None if made is None else next((f for one in found if (f := difference(made, one))), None)
+            if made is not None and field is not None:
+                yield _Mismatch(given[tree].at, made.cls, field, name, "ValueError (different pytree metadata)")
+                return
+            found += [made] if made is not None else []
 
 
 def _handed_over(call: Call, instances: MadeInstances) -> Iterator[_Mismatch]:
