@@ -13,13 +13,13 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import is_classmethod
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol, Resolver, ValueSymbol
+from jaxlint.project.resolution import FunctionSymbol, Resolver
 from jaxlint.pytrees.callee import PARTIAL
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.bodies.settled import is_fixed
 from jaxlint.rules.analyses.fields.made_instances import Made, MadeInstances, difference
 from jaxlint.rules.analyses.fixes.static_numbers import leaf_of_number, or_leaf
+from jaxlint.rules.analyses.instances.numbers_mapped import NumberMapped, made_anew, numbers_mapped
 from jaxlint.rules.analyses.instances.two_classes import of_two_classes
 from jaxlint.rules.analyses.under_trace.branch_updates import differing_update
 from jaxlint.rules.analyses.under_trace.carried import RUNNING, changes
@@ -67,7 +67,8 @@ _MAPPING_ALONG = frozenset({"jax.vmap", "jax.pmap"})
 _MAPPING = frozenset(name.rpartition(".")[2] for name in _MAPPING_ALONG)
 #: The function that takes no instance for the axes of all arguments, of whatever class (jax 0.4.35 to 0.10.2).
 _TAKING_AXES = "jax.vmap"
-_AXES_OF_CONSTANT = re.compile(r"\bin_axes\s*=\s*[A-Z][A-Z0-9_]*\s*[,)]")
+#: What may be given a constant for its axes, or for what is mapped along these: `vmap(f, in_axes=AXES)(x, PARAMS)`.
+_OF_CONSTANT = re.compile(r"(?:\bin_axes\s*=\s*|\)\((?:.*,\s*)?)[A-Z][A-Z0-9_]*\s*[,)]")
 _OTHER_BRANCH = "TypeError (branch outputs must have the same pytree structure)"
 
 
@@ -77,8 +78,8 @@ class StaticMismatch(BodyRule):
 
     Finds instances that meet with different values of a static field: in one `jax.tree.map`, in a list whose items are
     stacked, as the results of the branches of `lax.cond` and `lax.switch`, or as the `in_axes` of `jax.vmap` and what
-    is mapped over; instances of two classes in one `jax.tree.map`; and an instance of any class that is `in_axes`
-    itself, not an entry of a tuple.
+    is mapped over; instances of two classes in one `jax.tree.map`; an instance of any class that is `in_axes` itself,
+    not an entry of a tuple; and one that `jax.vmap` maps along an axis while some leaf is a number of Python.
 
     ## Why is this bad?
 
@@ -92,7 +93,8 @@ class StaticMismatch(BodyRule):
     `ValueError: pytree structure error: different pytree metadata at key path`; from `lax.cond`, `TypeError: cond
     branch outputs must have the same pytree structure, but they differ`. Of two classes, `ValueError: pytree structure
     error: different types at key path`; of an instance for `in_axes`, `TypeError: vmap in_axes must be an int, None, or
-    a tuple of entries`.
+    a tuple of entries`; of a number, `ValueError: vmap was requested to map its argument along axis 0, which implies
+    that its rank should be at least 1, but is only 0`.
 
     ## Example
 
@@ -130,7 +132,7 @@ class StaticMismatch(BodyRule):
 
     ## Frameworks
 
-    All that have static fields; as `in_axes`, and of two classes, instances of any, and of a NamedTuple.
+    All that have static fields; as `in_axes`, along an axis, and of two classes, instances of any, and of a NamedTuple.
 
     ## Fix safety
 
@@ -164,7 +166,7 @@ class StaticMismatch(BodyRule):
         Or it maps along the axes that a constant has, over what class methods make, or is given two classes.
         """
         called, module = candidate.unit.calls, candidate.module
-        if not _MAPPING.isdisjoint(called) and _AXES_OF_CONSTANT.search(
+        if not _MAPPING.isdisjoint(called) and _OF_CONSTANT.search(
             module.source.rows(candidate.unit.first, candidate.unit.last)
         ):
             return True
@@ -182,6 +184,7 @@ class StaticMismatch(BodyRule):
             yield from _of_two_classes(code, evaluator)
         if _TAKING_AXES.rpartition(".")[2] in code.contents.called:
             yield from _instead_of_axes(code, evaluator)
+            yield from map(_of_number, numbers_mapped(code, evaluator))
 
 
 def _of_two_classes(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
@@ -303,8 +306,9 @@ def _instead_of_axes(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         axes = call.keyword("in_axes") or next(iter(given[1:]), None)
         if name != _TAKING_AXES or axes is None:
             continue
-        cls = _class_made(looked_up(axes, bound), code.place.module, code.scope, evaluator)
-        if cls is not None:
+        made = made_anew(looked_up(axes, bound), code.place.module, code.scope, evaluator)
+        cls = None if made is None else made.cls
+        if cls is not None and cls.method("__new__") is None:
             shown = dotted(axes) or f"{cls.name}(...)"
             way_out = f"give a tuple with an entry for each argument: `in_axes=({shown},)` for one"
             yield Problem(
@@ -320,17 +324,23 @@ def _instead_of_axes(code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
             )
 
 
-def _class_made(made: Expr, module: Module, scope: str, evaluator: Evaluator) -> PytreeClass | None:
-    """The class of which an expression makes an instance, or a constant that it names."""
-    if isinstance(made, Name):
-        constant = evaluator.model.resolver.resolve(made, module, scope)
-        if not isinstance(constant, ValueSymbol) or not is_fixed(constant) or constant.assignment.value is None:
-            return None
-        made, module, scope = constant.assignment.value, constant.module, ""
-    if not isinstance(made, Call):
-        return None
-    cls = evaluator.model.class_of_symbol(evaluator.model.resolver.resolve(made.func, module, scope))
-    return cls if cls is not None and cls.is_pytree and cls.method("__new__") is None else None
+def _of_number(found: NumberMapped) -> Problem:
+    """The problem of an instance that is mapped along an axis, one of whose leaves is a number."""
+    shown, name = dotted(found.argument.value) or f"{found.cls.name}(...)", found.field.name
+    way_out = f"leave it as it is for all: `in_axes=(..., None)` where `{shown}` stands"
+    if found.argument.keyword is not None:
+        way_out = "give it by its position, and None for it in `in_axes`"
+    return Problem(
+        at=found.argument.value.at,
+        message=(
+            f"`{_TAKING_AXES}` maps along the first axis of `{shown}`, {with_article(found.cls.name)} whose `{name}` is"
+            f" a number, which has none: ValueError (its rank should be at least 1); {way_out}"
+        ),
+        reason="each leaf of what is mapped is taken apart along an axis",
+        help=way_out,
+        raises_at_once=True,
+        subject=f"{found.cls.module.path}::{found.cls.symbol.declaration.qualname}.{name}",
+    )
 
 
 def _calls_in_turn(unit: Unit, module: Module) -> bool:
