@@ -101,7 +101,7 @@ def _number(made: MadeAnew, evaluator: Evaluator) -> Field | None:
     cls, parameters = made.cls, made.cls.constructor()
     if parameters is None or made.call.has_star or cls.unknown_decorator:
         return None
-    if cls.has_own_construction or cls.explicit_leaves is not None or cls.framework.is_stateful:
+    if cls.has_own_construction or cls.framework.flattens_itself or cls.framework.is_stateful:
         return None
     given = made.call.given_to(names_by_position(parameters))
     for field in cls.fields:
