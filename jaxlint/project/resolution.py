@@ -6,6 +6,7 @@ Every answer is a `Symbol`. `Unknown` is an answer too, and never leads to a fin
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TypeAlias
 
@@ -15,6 +16,7 @@ from jaxlint.libraries.packages import OTHER_SPELLINGS
 from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
 from jaxlint.symbols.outline import Assignment, Binding, Class, Definition, Function, Import, Scope
 from jaxlint.syntax.expressions import Attribute, Expr, Name, Span, dotted, is_none
+from jaxlint.syntax.statements import parts
 
 _BUILTINS = frozenset(dir(builtins))
 _MAX_ALIASES = 12
@@ -193,10 +195,23 @@ class Resolver:
         finally:
             self._following.difference_update(followed)
 
-    def before(self, symbol: ValueSymbol) -> Symbol:
-        """What the name of a variable meant before it was assigned: in `step = jax.jit(step)`, the function."""
+    def meant_above(self, symbol: ValueSymbol) -> Iterator[tuple[str, Symbol]]:
+        """What names in the value of a variable mean there that are bound again by it or further down.
+
+        Its own name does if it was that of a function: `step = jax.jit(step)`.
+        """
         scope, before = self._bound_before(symbol)
-        return self._choose(before, symbol.name, symbol.module, scope) if scope is not None and before else UNKNOWN
+        value = symbol.assignment.value
+        if scope is None or value is None:
+            return
+        itself = self._choose(before, symbol.name, symbol.module, scope) if before else UNKNOWN
+        if isinstance(itself, FunctionSymbol):
+            yield symbol.name, itself
+        for part in parts(value, nested=False):
+            bindings = scope.bindings.get(part.id, []) if type(part) is Name and part.id != symbol.name else []
+            above = [b for b in bindings if not _is_later(b, symbol.assignment.at, symbol.module)]
+            if type(part) is Name and len(above) < len(bindings) > 1:
+                yield part.id, self._choose(above, part.id, symbol.module, scope) if above else UNKNOWN
 
     def _bound_before(self, symbol: ValueSymbol) -> tuple[Scope | None, list[Binding]]:
         """The scope of a variable and what bound its name before the assignment; no scope if that is not known."""
@@ -221,7 +236,7 @@ class Resolver:
         scope = module.outline.scopes.get(declaration.scope)
         head = expr.id if type(expr) is Name else _head(expr)  # asked of all bases
         bindings = scope.bindings.get(head, []) if scope is not None else []
-        later = [b for b in bindings if type(b) is not Import and _is_later(b, declaration, module)]
+        later = [b for b in bindings if type(b) is not Import and _is_later(b, declaration.at, module)]
         if scope is None or not later:
             return self.resolve(expr, module, declaration.scope)
         is_repeated = any(later.count(b) > 1 for b in later)  # of two classes of one name, the first is not kept
@@ -446,15 +461,15 @@ def _head(expr: Expr) -> str:
     return (dotted(expr) or "").partition(".")[0]
 
 
-def _is_later(binding: Binding, declaration: Class, module: Module) -> bool:
-    """Whether a name is bound by the declaration of a class, or below it; of imports that is not known."""
+def _is_later(binding: Binding, place: Span, module: Module) -> bool:
+    """Whether a name is bound at a place, or below it; of imports that is not known."""
     at: Span | None = None
     if isinstance(binding, Assignment):
         at = binding.at
     elif isinstance(binding, Definition):
         found = module.outline.classes.get(binding.qualname) or module.outline.functions.get(binding.qualname)
         at = None if found is None else found.at
-    return at is not None and (at.row, at.column) >= (declaration.at.row, declaration.at.column)
+    return at is not None and (at.row, at.column) >= (place.row, place.column)
 
 
 def _is_placeholder(binding: Binding) -> bool:

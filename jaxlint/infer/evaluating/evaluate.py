@@ -144,8 +144,7 @@ class Evaluator(Narrowing, Attributes):
         assignment = symbol.assignment
         value: Value = UNKNOWN
         if assignment.value is not None:
-            before = self.model.resolver.before(symbol)
-            variables = {symbol.name: self.of_symbol(before)} if isinstance(before, FunctionSymbol) else None
+            variables = {name: self.of_symbol(found) for name, found in self.model.resolver.meant_above(symbol)}
             value = self._seen(Placed(assignment.value, symbol.module, symbol.scope), variables)
         if isinstance(value, UnknownValue) and assignment.annotation is not None:
             value = self.annotations.read(Placed(assignment.annotation, symbol.module, symbol.scope))
