@@ -311,12 +311,22 @@ def _is_known(cls: PytreeClass) -> bool:
 def _may_be_of_another(attr: str, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether what an annotation names may be of another class, which has the attribute: an array, a dict, a list, …
 
-    Or something of that name is declared, given or set where the class or the function is known.
+    Or something of that name is declared, given or set where the class or the function is known, or in another class
+    of the same name: each environment has a `State` of its own.
     """
     if attr in OF_ARRAYS or any(hasattr(kind, attr) for kind in (dict, list, tuple, set, str, float)):
         return True
     written = re.compile(rf"\bdef {attr}\b|(?<!\w){attr}\s*=(?!=)|(?<![\w.]){attr}\s*:|['\"]{attr}['\"]")
-    return any(written.search(home.source.text) for home in _homes(cls, code, evaluator))
+    if any(written.search(home.source.text) for home in _homes(cls, code, evaluator)):
+        return True
+    model, module = evaluator.model, code.place.module
+    calling = model.project.ask("mentions", cls.name, sorted(model.project_index.indexed), module)
+    declared = (one for path in calling for one in model.project.reach(path, module).outline.classes.values())
+    return any(
+        attr in one.methods or any(field.name == attr for field in one.fields)
+        for one in declared
+        if one.name == cls.name
+    )
 
 
 def _homes(cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Iterator[Module]:
