@@ -47,12 +47,14 @@ class UpdateField(msgspec.Struct, frozen=True):
 class AssignTo(msgspec.Struct, frozen=True):
     """What the call `at`, a statement of its own, returns is assigned to `target`.
 
-    There is no fix if nobody would see the copy, unless it `is_returned` by another change.
+    `template` makes of it, the `{value}`, what is assigned. There is no fix if nobody would see the copy, unless it
+    `is_returned` by another change.
     """
 
     at: object
     target: str
     is_returned: bool = False
+    template: str = "{value}"
 
 
 class Rename(msgspec.Struct, frozen=True):

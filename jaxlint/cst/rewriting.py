@@ -87,7 +87,11 @@ def _assign_to(change: AssignTo, tree: Tree, locate: Locate) -> dict[cst.CSTNode
 
     def assigned(expr: cst.CSTNode) -> New:
         assert isinstance(expr, cst.Expr)
-        return assignment(change.target, expr.value, expr.semicolon)
+        if change.template == "{value}":
+            return assignment(change.target, expr.value, expr.semicolon)
+        made = expression(change.template, tree, value=expr.value)
+        made = fitted(made, tree.place_of(statement).column + len(f"{change.target} = "), tree)
+        return assignment(change.target, made, expr.semicolon)
 
     return {statement: assigned}
 

@@ -35,7 +35,7 @@ from jaxlint.rules.analyses.changes.renewed import renewed_by
 from jaxlint.rules.analyses.changes.tried_steps import is_carried
 from jaxlint.rules.analyses.changes.updates import array_copy, is_refused, only_measures, puts_back
 from jaxlint.rules.analyses.fixes.keeping import is_held_elsewhere
-from jaxlint.rules.analyses.fixes.rebinding import binding, is_own_variable, lost_help
+from jaxlint.rules.analyses.fixes.rebinding import binding, is_own_variable, lost_help, putting_into_holder
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Binary, Call, Conditional, Expr, Lambda, dotted, last_name, same
@@ -145,10 +145,11 @@ class DiscardedUpdate(EventRule, BodyRule):
     ## Fix safety
 
     `state.replace(...)` on a line of its own becomes `state = state.replace(...)` where `state` is a variable of the
-    function, or an attribute of an ordinary object. A parameter that the function does not return is returned from then
-    on, and callers in the file bind what they passed to it. What was taken out of a list, a dict or an attribute is put
-    back there. The fixes are unsafe: code that ran with the old values runs with the new ones. There is none where
-    another variable, a list or a caller goes on with the original.
+    function, or an attribute of an ordinary object; `state.x.at[i].set(v)` becomes
+    `state = state.replace(x=state.x.at[i].set(v))` where instances are frozen. A parameter that the function does not
+    return is returned from then on, and callers in the file bind what they passed to it. What was taken out of a list,
+    a dict or an attribute is put back there. The fixes are unsafe: code that ran with the old values runs with the new
+    ones. There is none where another variable, a list or a caller goes on with the original.
 
     ## When not to use it
 
@@ -468,7 +469,7 @@ def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Propo
     if not _is_of(update, base) and not update.function.startswith("select."):
         return None
     if "." in base and not _may_hold(base, update.place, evaluator):
-        return None
+        return putting_into_holder(event, base, evaluator)
     root = base.partition(".")[0]
     if not is_own_variable(root, update.place):
         return None

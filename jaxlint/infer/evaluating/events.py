@@ -217,6 +217,8 @@ class Discard(Event, frozen=True):
     update: Update
     #: Whether the call is a whole statement, not a part of one.
     is_alone: bool = False
+    #: What holds that which is copied, what holds that, … (`x.y`, `x` for `x.y.z`); None where it is no instance.
+    holders: tuple[Instance | None, ...] = ()
 
 
 class Construct(Event, frozen=True):

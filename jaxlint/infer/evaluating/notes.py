@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -313,13 +313,23 @@ class Notes:
                         events[number] = replace(event, rebinds=True)
                         self._rebind_parts(event.base, event.call.args)
 
-    def discard(self, call: Call, since: int, *, is_alone: bool = False) -> None:
-        """A call whose result nobody takes: if it was an update, that is lost."""
+    def discard(
+        self,
+        call: Call,
+        since: int,
+        *,
+        is_alone: bool = False,
+        holders: Callable[[Expr], Iterable[Value]] = lambda _: (),
+    ) -> None:
+        """A call whose result nobody takes: if it was an update, that is lost; `holders` hold what an attribute is."""
         for event in (*self.events[since:], self.unnoted) if self.events is not None else ():
             update = event.update if isinstance(event, Beside) else event
             if isinstance(update, Update) and update.at is call.at:
                 self.unnoted = None
-                self.add(Discard(update.at, update.place, update, is_alone))
+                with self.muted():
+                    held_by = holders(update.base) if isinstance(update.base, Attribute) else ()
+                    above = tuple(map(as_instance, map(plain, held_by)))
+                self.add(Discard(update.at, update.place, update, is_alone, above))
                 return
 
     def construct(

@@ -351,7 +351,8 @@ class UnitReader(CompoundStatements):
         else:
             self.deferral.skim(value, env)
         for call in discarded(value):
-            self.notes.discard(call, since, is_alone=call is value and not has_parentheses)
+            is_alone = call is value and not has_parentheses
+            self.notes.discard(call, since, is_alone=is_alone, holders=lambda base: self.calls.holders(base, env))
 
     def _import(self, names: tuple[str, ...], env: Environment) -> None:
         """An import inside a function binds what the outline's scope says."""

@@ -11,7 +11,7 @@ from jaxlint.cst.failing import proposing
 from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import AssignAttribute, AssignItem, MutateField, Place
+from jaxlint.infer.evaluating.events import AssignAttribute, AssignItem, Discard, MutateField, Place
 from jaxlint.infer.known.values import Container, Instance, plain
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.updating import update_function, update_template
@@ -181,6 +181,21 @@ def setting_item(event: AssignItem, applicability: Applicability, evaluator: Eva
     if depth:
         return _putting_into(bound, instances[depth - 1], applicability, change, copied[1], evaluator)
     return _binding(change, applicability, copied[1], place, evaluator)
+
+
+@proposing
+def putting_into_holder(event: Discard, base: str, evaluator: Evaluator) -> Proposal | None:
+    """The unsafe fix of an update of what a frozen instance holds: the instance is bound to a copy that has it."""
+    root, *path = base.split(".")
+    place, instances = event.update.place, [*reversed(event.holders)]
+    if len(instances) != len(path) or any(one is None or one.cls.frozen is not True for one in instances):
+        return None
+    copied = copy_written(root, path, instances, place, evaluator) if is_own_variable(root, place) else None
+    if copied is None:
+        return None
+    change = AssignTo(event.at, root, template=copied[0])
+    fix = Proposal(f"Bind `{root}` to an updated copy", Applicability.UNSAFE, (change,), copied[1])
+    return binding(fix, replace(change, is_returned=True), root, place, evaluator)
 
 
 @proposing
