@@ -125,6 +125,7 @@ class Layer:
             if selector.upper() != "ALL" and not any(specificity(rule, [selector]) >= 0 for rule in rules):
                 known = {"ALL", *(word for rule in rules for word in (rule.code, rule.name, rule.group))}
                 hint = did_you_mean(selector, sorted(known)) or "; `jaxlint rule` lists all rules"
+                hint = "; separate rules by commas" if len(selector.split()) > 1 else hint
                 raise ConfigError(f"{self.place(key, selector)}: unknown rule `{selector}`{hint}")
 
     def _check_pattern(self, key: str, shown: str, pattern: str | None = None) -> None:

@@ -31,7 +31,7 @@ from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.base import BodyRule, ClassRule, EventRule, Problem, Rule, SuppressionRule
-from jaxlint.rules.plugins import rules_with
+from jaxlint.rules.plugins import own_place, rules_with
 from jaxlint.rules.unreadable_file import UnreadableFile
 from jaxlint.suppression.comments import Comments
 from jaxlint.symbols.trees import Trees
@@ -376,7 +376,7 @@ class Checker:
             except Unreadable:
                 raise
             except Exception as error:
-                self._failed(rule.code, module, error)
+                self._failed(rule.code, module, error, rule)
             finally:
                 if FAILED:  # also where nothing is found after all
                     self._note_failures(rule, module)
@@ -444,7 +444,7 @@ class Checker:
     def _note_failures(self, rule: Rule, module: Module) -> None:
         """Say which fixes of a rule have failed; their findings are there without."""
         for error in failures():
-            self._failed(f"the fix of {rule.code}", module, error)
+            self._failed(f"the fix of {rule.code}", module, error, rule)
 
     def _fixed(self, finding: Finding, proposal: Proposal, rule: Rule, module: Module) -> Finding:
         """A finding with the fix that its rule proposes."""
@@ -453,7 +453,7 @@ class Checker:
         except RecursionError:
             return finding  # what nests too deeply for libcst has no fix
         except Exception as error:
-            self._failed(f"the fix of {rule.code}", module, error)
+            self._failed(f"the fix of {rule.code}", module, error, rule)
             return finding
 
     def _with_fix(self, finding: Finding, proposal: Proposal, rule: Rule, module: Module) -> Finding:
@@ -485,12 +485,15 @@ class Checker:
         except Exception as error:
             self._failed(what, module, error)
 
-    def _failed(self, what: str, module: Module, error: Exception) -> None:
-        """Keep one line about a failure of ours; the rest goes on."""
-        self.errors.append(failure_line(what, module, error))
+    def _failed(self, what: str, module: Module, error: Exception, rule: Rule | None = None) -> None:
+        """Keep one line about a failure, which may be one of a rule of one's own; the rest goes on."""
+        self.errors.append(failure_line(what, module, error, rule))
 
 
-def failure_line(what: str, module: Module, error: Exception) -> str:
-    """One line about a failure of ours in a module."""
-    text = " ".join(str(error).split())
-    return f"{module.path}: {what} failed in jaxlint {__version__}: {type(error).__name__}: {text[:200]}"
+def failure_line(what: str, module: Module, error: Exception, rule: Rule | None = None) -> str:
+    """One line about a failure in a module, of ours or of a rule of another package."""
+    text = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    place = None if rule is None else own_place(type(rule), error)
+    if place is not None:
+        return f"{module.path}: {what} failed: {text}{place}"
+    return f"{module.path}: {what} failed in jaxlint {__version__}: {text}"

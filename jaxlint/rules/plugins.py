@@ -9,13 +9,14 @@ import inspect
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from jaxlint import rules
 from jaxlint.errors import UserError
-from jaxlint.rules.base import API, BodyRule, ClassRule, EventRule, Rule
+from jaxlint.rules.base import API, BodyRule, ClassRule, EventRule, NodeRule, Rule
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
 GROUP = "jaxlint.rules"
 _CODE = re.compile(r"[A-Z]{2,9}[0-9]{3}")
 _KINDS = (ClassRule, EventRule, BodyRule)
+#: The methods that a rule of a kind writes itself.
+_OWN_METHODS: dict[type[Rule], tuple[str, ...]] = {
+    ClassRule: ("check_class",),
+    EventRule: ("check_event",),
+    BodyRule: ("check_body",),
+    NodeRule: ("can_match", "check_node"),
+}
 #: The rules of the plugins that were asked for in this process.
 _loaded: dict[str, tuple[type[Rule], ...]] = {}
 
@@ -120,6 +128,32 @@ def _checked(rule: type[Rule], plugin: str) -> type[Rule]:
         wrong = "is no ClassRule, EventRule or BodyRule"
     elif rule.api != API:
         wrong = f"was written for version {rule.api} of the rules' API; this jaxlint has {API}"
+    elif issubclass(rule, EventRule) and not _are_types(getattr(rule, "events", ())):
+        wrong = "does not say its `events`: a tuple of classes, like (Replace,)"
+    else:
+        unwritten = next(_unwritten(rule), "")
+        wrong = f"has no method `{unwritten}`" if unwritten else ""
     if wrong:
         raise UserError(f"plugin `{plugin}`: the rule {rule.__name__} {wrong}")
     return rule
+
+
+def _are_types(events: object) -> bool:
+    """Whether `events` is a tuple of classes, and not an empty one."""
+    return isinstance(events, tuple) and events != () and all(isinstance(one, type) for one in events)
+
+
+def _unwritten(rule: type[Rule]) -> Iterator[str]:
+    """The methods that a rule has to write and leaves as its kind has them."""
+    for kind, names in _OWN_METHODS.items():
+        if issubclass(rule, kind):
+            yield from (name for name in names if getattr(rule, name) is getattr(kind, name))
+
+
+def own_place(rule: type[Rule], error: Exception) -> str | None:
+    """Where a rule of another package has failed: a file and a line, or nothing; None for our own rules."""
+    if rule.url():
+        return None
+    written = inspect.getfile(rule)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == written]
+    return f" ({os.path.basename(written)}, line {lines[-1]})" if lines else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import EditText, Proposal
@@ -96,7 +97,7 @@ class UnknownSuppression(SuppressionRule):
                 if is_ours and not any(selector.matches(rule) for rule in rules):
                     yield _unknown(suppression, selector, known, comments)
         for malformed in comments.malformed:
-            yield _malformed(malformed)
+            yield _malformed(malformed, known)
 
 
 def _unknown(suppression: Suppression, selector: Selector, known: list[str], comments: Comments) -> Problem:
@@ -134,15 +135,16 @@ def _empty(suppression: Suppression, comments: Comments) -> Problem:
     )
 
 
-def _malformed(comment: Malformed) -> Problem:
+def _malformed(comment: Malformed, known: list[str]) -> Problem:
     if comment.misplaced:
         message = "`# jaxlint: ignore-file` suppresses nothing beside code; give it a line of its own"
         way_out = "move the comment to a line of its own, best at the top of the file"
     else:
-        message = f"`{comment.text}` suppresses nothing; write `# jaxlint: ignore[...]` or `# jaxlint: ignore-file`"
-        way_out = (
-            "write `# jaxlint: ignore[frozen-assignment] -- why`, with the rule that is meant, or delete the comment"
-        )
+        named = ", ".join(word for word in re.findall(r"[\w-]+", comment.text) if word in known)
+        ways = f"`# jaxlint: ignore[{named}]`" if named else "`# jaxlint: ignore[...]` or `# jaxlint: ignore-file`"
+        message = f"`{comment.text}` suppresses nothing; write {ways}"
+        meant = "" if named else ", with the rule that is meant"
+        way_out = f"write `# jaxlint: ignore[{named or 'frozen-assignment'}] -- why`{meant}, or delete the comment"
     return Problem(
         at=(comment.row, comment.column, comment.row, comment.end_column),
         message=message,

@@ -52,8 +52,8 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     findings: list[Entry]
 
 
-def read_baseline(path: str) -> list[Entry]:
-    """The entries of a baseline. Raises `BaselineError`."""
+def read_baseline(path: str, *, to_write: bool = False) -> list[Entry]:
+    """The entries of a baseline, which may be read because it is written anew. Raises `BaselineError`."""
     shown = shown_path(path)
     try:
         raw = read_regular(path)
@@ -63,6 +63,8 @@ def read_baseline(path: str) -> list[Entry]:
     except OSError as error:
         raise BaselineError(f"{shown}: cannot be read: {error.strerror or error}") from error
     way_out = f"correct it, or delete it and make it anew with `--write-baseline {shown}`"
+    if to_write:
+        way_out = "it is left as it is; name another file, or correct or delete this one"
     try:
         content = msgspec.convert(json.loads(raw), _File)
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
@@ -117,7 +119,7 @@ def write_baseline(path: str, findings: Sequence[Finding], checked: Mapping[str,
     Entries of an earlier one stay where the run cannot know better. Raises `BaselineError`.
     """
     base = os.path.dirname(os.path.abspath(path))
-    earlier = read_baseline(path) if os.path.exists(path) else []
+    earlier = read_baseline(path, to_write=True) if os.path.exists(path) else []
     stored = {entry for entry in earlier if not _is_settled(entry, base, checked)}
     found = identities([f for f in findings if f.code != UNREADABLE], file_lines, base)
     stored |= {Entry(one.path, one.line, one.code, one.occurrence + 1) for one in found}

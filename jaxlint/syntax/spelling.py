@@ -69,5 +69,8 @@ def _without_shared(words: list[str], others: list[str]) -> tuple[str, str]:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean ...?` with the nearest of `known`, or nothing if none is near."""
     by_lower = {name.lower(): name for name in known}
+    if word.isdigit():  # of a code, the number alone
+        ends = [name for name in by_lower.values() if name.endswith(word) and name[: -len(word)].isalpha()]
+        return f"; did you mean `{ends[0]}`?" if len(ends) == 1 else ""
     near = nearest(word.lower(), by_lower, 0.7)
     return "" if near is None else f"; did you mean `{by_lower[near]}`?"

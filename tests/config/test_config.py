@@ -123,6 +123,7 @@ def test_says_nothing(body: str) -> None:
             "2: unknown rule `static-cuonter`; did you mean `static-counter`?",
         ),
         ("[tool.jaxlint]\nignore = ['E501']\n", "2: unknown rule `E501`; `jaxlint rule` lists all rules"),
+        ("[tool.jaxlint]\nignore = ['JAX2 JAX4']\n", "2: unknown rule `JAX2 JAX4`; separate rules by commas"),
         ("[tool.jaxlint]\nignore = ['']\n", "2: unknown rule ``; `jaxlint rule` lists all rules"),
         (
             "[tool.jaxlint.extra-bases]\n'a.b' = 3\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -105,6 +106,25 @@ def test_a_rule_that_fails_is_one_line_in_the_log(folder: Path) -> None:
     finally:
         client.end()
     assert client.errors == b""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_who_starts_it_in_a_terminal_is_told(tmp_path: Path) -> None:
+    """It would wait without a word otherwise."""
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(SERVER, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
+    try:
+        assert process.stderr is not None
+        assert select.select([process.stderr], [], [], PATIENCE)[0]
+        assert b"this waits for an editor" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)  # Ctrl-C
+        assert process.wait(timeout=PATIENCE) == -signal.SIGINT
+        assert process.stderr.read() == b""
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_requests_about_what_is_not_open(start: Start, folder: Path) -> None:

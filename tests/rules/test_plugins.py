@@ -197,12 +197,20 @@ def test_what_is_checked_is_never_imported(python: Path, project: Path) -> None:
     assert not (project / "ran").exists()
 
 
+#: A rule of one's own that says who it is, of a kind that is not shown above.
+OF_A_KIND = (
+    "from jaxlint.rules.base import {0}\nclass Mine({0}): code, name, group, since = 'ABC999', 'mine', 'own', '1'\n"
+)
+
 BROKEN = {
     "raise OSError('no disk')": "broken cannot be loaded: OSError: no disk",
     "": "broken holds no rule",
     "code = 'JAX999'": "the rule Mine has the code JAX999: it needs a prefix of its own",
     "code = 'ABC999'; api = 0": "the rule Mine was written for version 0 of the rules' API; this jaxlint has 1",
     "code = 'ABC999'; since = None": "the rule Mine does not say its `since`",
+    "code = 'ABC999'; check_class = ClassRule.check_class": "the rule Mine has no method `check_class`",
+    OF_A_KIND.format("EventRule"): "the rule Mine does not say its `events`: a tuple of classes, like (Replace,)",
+    OF_A_KIND.format("NodeRule"): "the rule Mine has no method `can_match`",
     "code = 'ABC999'; name = 'frozen-assignment'": "ABC999 (frozen-assignment) is JAX401 (frozen-assignment) already",
 }
 
@@ -214,10 +222,28 @@ def test_what_cannot_be_used(python: Path, tmp_path: Path) -> None:
     for body, error in BROKEN.items():
         text = body
         if body.startswith("code"):
-            words = "name = 'mine'; group = 'own'; since = '1'; "
+            words = "name = 'mine'; group = 'own'; since = '1'; check_class = print; "
             text = f"from jaxlint.rules.base import ClassRule\nclass Mine(ClassRule):\n    {words}{body}\n"
         installed.write_text(text)
         done = run(python, "-B", "-m", "jaxlint", "check", "a.py", cwd=tmp_path)
         assert done.returncode == 2
         assert error in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_a_rule_that_fails_says_where_it_is_written(python: Path, tmp_path: Path) -> None:
+    """And not that jaxlint has failed, to whom nobody could report it."""
+    (tmp_path / "jaxlint.toml").write_text('plugins = ["broken"]\n')
+    (tmp_path / "a.py").write_text(STATE)
+    rule = OF_A_KIND.format("ClassRule").strip().replace("Mine(ClassRule): ", "Mine(ClassRule):\n    ")
+    for body, error in {
+        "return {}[cls.name]": "KeyError: 'Body' (broken.py, line 5)",
+        "return ['a text']": "'str' object has no attribute 'at'",
+        "return evaluator.no_such(cls)": "has no attribute 'no_such' (broken.py, line 5)",
+    }.items():
+        text = f"{rule}\n    def check_class(self, cls, evaluator):\n        {body}\n"
+        (packages(python) / "broken.py").write_text(text)
+        done = run(python, "-B", "-m", "jaxlint", "check", "--no-cache", "--ignore=JAX", "a.py", cwd=tmp_path)
+        assert done.returncode == 2
+        (line,) = done.stderr.splitlines()
+        assert "a.py: ABC999 failed: " in line and error in line

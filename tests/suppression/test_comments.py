@@ -326,6 +326,20 @@ def test_comments_that_are_good_for_nothing(comment: str, expected: list[tuple[i
 
 
 @pytest.mark.parametrize(
+    ("comment", "way"),
+    [
+        ("# jaxlint: disable=JAX401", "`# jaxlint: ignore[JAX401]`"),
+        ("# jaxlint: ignore JAX401,frozen-assignment", "`# jaxlint: ignore[JAX401, frozen-assignment]`"),
+        ("# jaxlint: noqa", "`# jaxlint: ignore[...]` or `# jaxlint: ignore-file`"),
+        ("# jaxlint: disable=E501", "`# jaxlint: ignore[...]` or `# jaxlint: ignore-file`"),
+    ],
+)
+def test_what_is_not_understood_is_written_anew_with_its_rules(comment: str, way: str) -> None:
+    (finding,) = check_source(GOOD.format("  " + comment), "/f.py")
+    assert finding.message == f"`{comment}` suppresses nothing; write {way}"
+
+
+@pytest.mark.parametrize(
     "comment",
     [
         "# noqa: JAX401",

@@ -21,6 +21,11 @@ def test_letters_that_look_like_digits() -> None:
     assert did_you_mean("JAX2O2", ["JAX212", "JAX202"]) == "; did you mean `JAX202`?"
 
 
+def test_the_number_of_a_code() -> None:
+    assert did_you_mean("401", ["JAX202", "JAX401", "frozen-assignment"]) == "; did you mean `JAX401`?"
+    assert did_you_mean("401", ["JAX401", "PHY401"]) == did_you_mean("01", ["JAX401"]) == ""
+
+
 @pytest.mark.parametrize("word", ["JAX9", "JAX509", "JAX203", "JAX5099"])
 def test_numbers_are_not_guessed(word: str) -> None:
     assert did_you_mean(word, ["JAX201", "JAX508"]) == ""
