@@ -432,10 +432,10 @@ class Project:
         self.reached.note(self._start(start), path)
         return self.add_file(path)
 
-    def reach_for_findings(self, path: str, checked: Module) -> Module:
-        """The module of a file that the index names, looked at for what is found in the module that is checked."""
-        self.reached.note_for_findings(checked.path, path)
-        return self.add_file(path)
+    def reach_for_findings(self, paths: Collection[str], checked: Module) -> list[Module]:
+        """Modules of files that the index names, looked at for what is found in the module that is checked."""
+        self.reached.note_for_findings(checked.path, paths)
+        return [self.add_file(path) for path in paths]
 
     def ask(self, question: str, word: str, paths: Iterable[str], start: Module) -> dict[str, str]:
         """What modules answer about a word that are not led to by that (`reached.ANSWERS`), as far as they know it.

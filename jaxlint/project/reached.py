@@ -195,10 +195,10 @@ class Reached:
         if start != path:
             self.noted.by.setdefault(start, set()).add(path)
 
-    def note_for_findings(self, start: str, path: str) -> None:
-        """Note that one module was reached for what is found in another one."""
-        if start != path:
-            self.noted.for_findings.setdefault(start, set()).add(path)
+    def note_for_findings(self, start: str, paths: Collection[str]) -> None:
+        """Note that some modules were reached for what is found in another one."""
+        if paths:
+            self.noted.for_findings.setdefault(start, set()).update(paths)
 
     def ask(self, question: str, word: str, modules: Collection[Answering], start: str) -> dict[str, str]:
         """The answers of modules that are not empty, by their paths; `start` is whom it is asked about."""

@@ -283,7 +283,7 @@ class PytreeModel:
             return [self.project.reach(path, module) for path in paths]
         for leading in self._leading:
             leading.update(paths)
-        return [self.project.reach_for_findings(path, checked) for path in paths]
+        return self.project.reach_for_findings(paths, checked)
 
     def once(self, key: Hashable, find: Callable[[], _T]) -> _T:
         """What is found out about declarations, once for all modules: several rules ask for the same.
@@ -300,8 +300,7 @@ class PytreeModel:
         found: _T
         found, leading = self._known[key]
         if self.checked is not None:
-            for path in leading:
-                self.project.reach_for_findings(path, self.checked)
+            self.project.reached.note_for_findings(self.checked.path, leading)
         for outer in self._leading:
             outer.update(leading)
         return found

@@ -31,7 +31,7 @@ def test_dependents() -> None:
     reached.note("c", "c")
     assert reached.dependents(["c"]) == {"a", "b", "c", "d"}
     assert reached.dependents(["a", "x"]) == {"a", "x"}
-    reached.note_for_findings("e", "b")
+    reached.note_for_findings("e", {"b", "e"})
     reached.note("f", "e")
     assert reached.dependents(["c"]) == {"a", "b", "c", "d", "e"}  # who reaches `e` has nothing to do with its findings
 
@@ -48,7 +48,7 @@ def test_an_answer_that_stays_the_same_changes_nothing() -> None:
     assert reached.ask("mentions", "f", [before], "m") == {before.path: "ci"}
     assert reached.ask("mentions", "g", [before], "m") == {}
     reached.note("user", "m")
-    reached.note_for_findings("user", "other")
+    reached.note_for_findings("user", ["other"])
     stored = Stored.of(reached.noted)
     assert Stored.of(stored.noted()) == stored
 
