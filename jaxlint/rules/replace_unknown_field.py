@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from jaxlint.cst.changes import Proposal, Rename
 from jaxlint.cst.failing import proposing
-from jaxlint.finding import Applicability
+from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Event, KeywordValue, Replace
 from jaxlint.infer.known.values import UNKNOWN
@@ -21,6 +21,7 @@ from jaxlint.rules.analyses.bodies.lookups import is_looked_up, is_of_other_stat
 from jaxlint.rules.analyses.changes.updates import unknown_keywords
 from jaxlint.rules.analyses.fixes.new_fields import declaring
 from jaxlint.rules.analyses.fixes.renamed_keys import renaming_key
+from jaxlint.rules.analyses.instances.hopes import has_namesake
 from jaxlint.rules.base import EventRule, Problem
 from jaxlint.syntax.expressions import Attribute
 from jaxlint.syntax.spelling import nearest
@@ -93,6 +94,8 @@ class ReplaceUnknownField(EventRule):
     A parameter annotated with a base class may be of a subclass: nothing is reported if any visible subclass has the
     field, or a method of its own that takes the keyword, if another NamedTuple has it and all fields of the annotated
     one, or if the code asks whether it is there (`getattr(state, "field", None)`, `"field" in vars(state)`).
+    Where only an annotation names the class, no field is spelled like the keyword, and another class of the same name
+    has it (each environment has a `State` of its own), the finding is of low confidence.
     Fields of classes whose bases cannot be seen are never reported; `--python` makes installed ones visible.
 
     ## References
@@ -120,6 +123,7 @@ class ReplaceUnknownField(EventRule):
                 continue
             close = nearest(keyword.name, sorted(set(accepted_keywords(cls) or ()) - meant))
             meant.add(close or keyword.name)
+            is_hoped = close is None and _may_be_namesake(event, keyword.name, evaluator)
             hint = f"did you mean `{close}`?" if close else f"its fields are {_listed(cls)}"
             yield Problem(
                 at=keyword.at,
@@ -129,9 +133,16 @@ class ReplaceUnknownField(EventRule):
                 ),
                 reason="an update takes the names of fields only, and raises for all others",
                 help=f"replace `{keyword.name}` by `{close}`" if close else "name one of the fields of the class",
+                confidence=Confidence.LOW if is_hoped else None,
                 subject=f"{cls.module.path}::{cls.symbol.declaration.qualname}.{keyword.name}",
                 fix=_renaming(event, keyword, close, evaluator) or _declaring(event, keyword, evaluator),
             )
+
+
+def _may_be_namesake(event: Replace, name: str, evaluator: Evaluator) -> bool:
+    """Whether only an annotation names the class, and another one that is called like it has the field."""
+    receiver = event.receiver
+    return receiver.declared and has_namesake(receiver.cls, name, event.place.module, evaluator)
 
 
 def _with_filled(event: Replace, evaluator: Evaluator) -> Replace:

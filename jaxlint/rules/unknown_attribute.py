@@ -23,7 +23,7 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.instances.asked_classes import AskedClasses
 from jaxlint.rules.analyses.instances.dict_fields import DictRead, read_of_dicts
-from jaxlint.rules.analyses.instances.hopes import is_made_in
+from jaxlint.rules.analyses.instances.hopes import has_namesake, is_made_in
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.methods import text_of
 from jaxlint.rules.base import NodeRule, Problem
@@ -312,21 +312,14 @@ def _may_be_of_another(attr: str, cls: PytreeClass, code: CodeRead, evaluator: E
     """Whether what an annotation names may be of another class, which has the attribute: an array, a dict, a list, …
 
     Or something of that name is declared, given or set where the class or the function is known, or in another class
-    of the same name: each environment has a `State` of its own.
+    that is called like it.
     """
     if attr in OF_ARRAYS or any(hasattr(kind, attr) for kind in (dict, list, tuple, set, str, float)):
         return True
     written = re.compile(rf"\bdef {attr}\b|(?<!\w){attr}\s*=(?!=)|(?<![\w.]){attr}\s*:|['\"]{attr}['\"]")
     if any(written.search(home.source.text) for home in _homes(cls, code, evaluator)):
         return True
-    model, module = evaluator.model, code.place.module
-    calling = model.project.ask("mentions", cls.name, sorted(model.project_index.indexed), module)
-    declared = (one for path in calling for one in model.project.reach(path, module).outline.classes.values())
-    return any(
-        attr in one.methods or any(field.name == attr for field in one.fields)
-        for one in declared
-        if one.name == cls.name
-    )
+    return has_namesake(cls, attr, code.place.module, evaluator)
 
 
 def _homes(cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Iterator[Module]:

@@ -49,3 +49,18 @@ def is_made_by_default(field: Field, cls: PytreeClass, evaluator: Evaluator) -> 
     """Whether the default of a field is an instance of a class, or what its factory makes."""
     made = (plain(evaluator.static(default)) for default in made_by_defaults(field))
     return any(isinstance(value, Instance) and value.cls is cls for value in made)
+
+
+def has_namesake(cls: PytreeClass, attr: str, module: Module, evaluator: Evaluator) -> bool:
+    """Whether another class of the name that a module imports for a class has a field or method.
+
+    Each environment has a `State` of its own, and a wrapper names that of the base.
+    """
+    if cls.module.path == module.path:
+        return False
+    model, name = evaluator.model, cls.symbol.declaration.name
+    homes = model.project.ask("mentions", name, sorted(model.project_index.indexed), module)
+    declared = (one for path in homes for one in model.project.reach(path, module).outline.classes.values())
+    return any(
+        attr in one.methods or any(field.name == attr for field in one.fields) for one in declared if one.name == name
+    )
