@@ -14,10 +14,11 @@ from jaxlint.finding import Applicability
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import Container, Instance, Value, element_of, plain
+from jaxlint.infer.known.values import Container, Instance, Value, element_of, is_one_number, plain
 from jaxlint.libraries.arrays import ARRAY_PROTOCOLS, JOINING
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.project.resolution import ValueSymbol
+from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.bodies.refilled import is_refilled
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.trees_of_axes import is_made_of_axes
@@ -186,8 +187,10 @@ class SelectOnState(NodeRule):
             arrays = _arrays(function.node_at(call.at))
             found = next((one for one in held if function.node_at(one[0].at) in arrays), None)
             if found is not None and _is_no_array(found[1]):
-                fix = _mapping(call, instances, code, evaluator) or _mapping_items(call, instances, code, evaluator)
-                yield _problem(found[0], found[1], name, fix)
+                cannot = _cannot_be_joined(found[1], name, evaluator)
+                items = None if cannot else _mapping_items(call, instances, code, evaluator)
+                fix = _mapping(call, instances, code, evaluator) or items
+                yield _problem(found[0], found[1], "jax.numpy.stack" if cannot else name, name, fix)
 
 
 def _takes_list(function: Function, candidate: Candidate) -> bool:
@@ -333,9 +336,10 @@ def _mapping(call: Call, instances: LocalInstances, code: CodeRead, evaluator: E
 def _problem_of_list(
     expr: Expr, instance: Instance, call: Call, name: str, code: CodeRead, evaluator: Evaluator
 ) -> Problem:
-    last = name.rpartition(".")[2]
+    last, cannot = name.rpartition(".")[2], _cannot_be_joined(instance, name, evaluator)
     items = expr.id if isinstance(expr, Name) else "items"
-    way_out = f"stack the leaves: `jax.tree.map(lambda *leaves: jnp.{last}(leaves), *{items})`"
+    joining = "stack" if cannot else last
+    way_out = f"stack the leaves: `jax.tree.map(lambda *leaves: jnp.{joining}(leaves), *{items})`"
     return Problem(
         at=expr.at,
         message=(
@@ -345,7 +349,7 @@ def _problem_of_list(
         reason="functions of arrays do not look inside of pytrees",
         help=way_out,
         declared=instance.declared,
-        fix=_mapping_list(call, code, evaluator),
+        fix=None if cannot else _mapping_list(call, code, evaluator),
     )
 
 
@@ -383,8 +387,17 @@ def _joining(call: Call, states: Sequence[Expr], star: str, code: CodeRead, eval
     return Proposal("Join each leaf", Applicability.SAFE, (Rewrite(call.at, template, shown),), written[1])
 
 
-def _problem(expr: Expr, instance: Instance, name: str, fix: Proposal | None) -> Problem:
-    last = name.rpartition(".")[2]
+def _cannot_be_joined(instance: Instance, name: str, evaluator: Evaluator) -> bool:
+    """Whether leaves of instances seem to be numbers, which have no axis to be concatenated along."""
+    cls = instance.cls
+    return name.endswith("concatenate") and (
+        is_train_state(cls) or any(is_one_number(evaluator.promises.field(leaf, cls)) for leaf in cls.leaves or ())
+    )
+
+
+def _problem(expr: Expr, instance: Instance, leafwise: str, name: str, fix: Proposal | None) -> Problem:
+    """The problem of an instance that a function is given; `leafwise` is that which takes its leaves."""
+    last = leafwise.rpartition(".")[2]
     way_out = f"map over the leaves: `jax.tree.map(lambda a, b: {_leafwise(last)}, one, other)`"
     return Problem(
         at=expr.at,
