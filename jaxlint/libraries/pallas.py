@@ -10,6 +10,8 @@ import re
 
 #: Modules that whoever imports them has references of.
 MODULES = ("jax.experimental.pallas", "jax.experimental.mosaic", "jax._src.pallas", "jax._src.state")
+#: Modules of them that have kernels to be called with arrays: whoever imports these writes none.
+_READY = "jax.experimental.pallas.ops"
 #: How pallas and its backends are called where a module of the project hands them on.
 ALIASES = frozenset({"pallas", "pl", "plgpu", "plmgpu", "plsc", "pltpu", "pltriton", "plm"})
 #: Functions that make references, by the last part of their names: `jax.new_ref`, `jax.experimental.mutable_array`.
@@ -39,4 +41,6 @@ def is_named_as_reference(name: str) -> bool:
 
 def imports_references(name: str) -> bool:
     """Whether what is imported, by its dotted name, tells that a module deals in references."""
+    if name == _READY or name.startswith(f"{_READY}."):
+        return False
     return name.startswith(MODULES) or name.rpartition(".")[2] in SHARED_NAMES
