@@ -11,6 +11,7 @@ from typing import cast
 
 import pytest
 
+import jaxlint
 from jaxlint.config.settings import Settings
 from jaxlint.finding import Confidence
 from jaxlint.linter.checker import Checker
@@ -39,6 +40,13 @@ def test_dependents() -> None:
 def module(text: str, path: str = "/p/other.py") -> Module:
     """A module of a text."""
     return Project().add_source(Source.from_text(path, text))
+
+
+def test_only_rules_look_for_importers() -> None:
+    """Who imports a module is reached for findings alone: what the inference keeps must not rest on it."""
+    package = Path(jaxlint.__file__).parent
+    asking = [path.relative_to(package).parts[0] for path in package.rglob("*.py") if ".importers(" in path.read_text()]
+    assert set(asking) == {"editor", "fixes", "rules"}
 
 
 def test_an_answer_that_stays_the_same_changes_nothing() -> None:

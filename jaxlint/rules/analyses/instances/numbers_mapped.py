@@ -8,7 +8,7 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.infer.known.values import Scalar, plain
+from jaxlint.infer.known.values import is_python_number, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ValueSymbol
 from jaxlint.pytrees.framework import Role
@@ -21,7 +21,6 @@ from jaxlint.syntax.statements import bound_once, looked_up
 _VMAP = "jax.vmap"
 #: Transformations that leave the axes to the one inside.
 _AROUND = frozenset({"jax.jit", "jax.checkpoint", "jax.remat"})
-_NUMBERS = frozenset({"int", "float", "bool", "complex"})
 _MAX_DEPTH = 3
 
 
@@ -107,7 +106,6 @@ def _number(made: MadeAnew, evaluator: Evaluator) -> Field | None:
     for field in cls.fields:
         placed = Placed(given[field.name], made.module, made.scope) if field.name in given else field.default
         if field.role is Role.LEAF and placed is not None and not field.is_converted:
-            held = plain(evaluator.static(placed))
-            if isinstance(held, Scalar) and held.kind in _NUMBERS:
+            if is_python_number(plain(evaluator.static(placed))):
                 return field
     return None
