@@ -59,8 +59,8 @@ class AliasedContainer(BodyRule):
     ## What it does
 
     Finds changes in place of what a state and its updated copy share: of a list, dict, set or numpy array, where the
-    original is still used afterwards, in the same function or in one that gives it to this. A dict of a parameter that
-    is given an entry before the copy is made is changed for the caller, too.
+    original is still used afterwards, in the same function or in one that gives it to this; or where a caller still
+    has a parameter, whose dict is given an entry before the copy is made.
 
     ## Why is this bad?
 
