@@ -39,6 +39,9 @@ class Answering(Protocol):
     def names_used(self) -> NamesUsed:
         """By which names it may know of what others declare."""
 
+    def declares(self, owner: str, attr: str) -> bool:
+        """Whether a class of that name has a field or a method of its own."""
+
     def given_to(self, functions: str) -> tuple[frozenset[str] | None, ...]:
         """By statement that calls one of some functions: the names that calls are given in it."""
 
@@ -66,6 +69,12 @@ def _has_method(module: Answering, word: str) -> str:
     return "m" if method in module.names_used.methods.get(owner, ()) else ""
 
 
+def _has_attribute(module: Answering, word: str) -> str:
+    """Whether a class has a field or a method of its own: `Class.attribute`."""
+    owner, _, attr = word.rpartition(".")
+    return "a" if module.declares(owner, attr) else ""
+
+
 def _gives(module: Answering, word: str) -> str:
     """Whether a statement that calls certain functions may give them a name: `name function function`."""
     name, _, functions = word.partition(" ")
@@ -89,6 +98,7 @@ ANSWERS: Mapping[str, Callable[[Answering, str], str]] = {
     "mentions": _mentions,
     "hands on": _hands_on,
     "has method": _has_method,
+    "has attribute": _has_attribute,
     "gives": _gives,
     "calls": _calls,
     "imports": _imports,

@@ -59,8 +59,5 @@ def has_namesake(cls: PytreeClass, attr: str, module: Module, evaluator: Evaluat
     if cls.module.path == module.path:
         return False
     model, name = evaluator.model, cls.symbol.declaration.name
-    homes = model.project.ask("mentions", name, sorted(model.project_index.indexed), module)
-    declared = (one for path in homes for one in model.project.reach(path, module).outline.classes.values())
-    return any(
-        attr in one.methods or any(field.name == attr for field in one.fields) for one in declared if one.name == name
-    )
+    homes = sorted(model.project_index.indexed)
+    return bool(model.project.ask("has attribute", f"{name}.{attr}", homes, module))
