@@ -10,7 +10,9 @@ NUMBER_CONSTANTS = frozenset({"inf", "nan", "pi", "e"})
 #: What `numpy` and `jax.numpy` hold that is no function and is indexed: to make an array, or a grid or slice.
 INDEXED_INTO_ARRAYS = frozenset({"c_", "r_", "mgrid"})
 INDEXED = INDEXED_INTO_ARRAYS | {"ogrid", "s_", "index_exp"}
-#: Annotations that mean an array.
+#: What stands in the place of the library for a tree of arrays of whatever make.
+TREE = "tree"
+#: Annotations that mean an array, and its library; "array" is an array of either.
 ARRAY_TYPES: dict[str, str] = {
     "jax.Array": "jax",
     "jax.numpy.ndarray": "jax",
@@ -39,11 +41,11 @@ ARRAY_TYPES: dict[str, str] = {
     "flax.typing.Array": "array",
     "flax.typing.PRNGKey": "jax",
     "distrax.Array": "array",
-    # trees of arrays: what is said of an array in a static field holds for them
-    "chex.ArrayTree": "array",
-    "optax.Params": "array",
-    "optax.Updates": "array",
-    "optax.OptState": "array",
+    # trees of arrays: what is said of an array in a static field holds for them; they may be lists and dicts
+    "chex.ArrayTree": TREE,
+    "optax.Params": TREE,
+    "optax.Updates": TREE,
+    "optax.OptState": TREE,
     "optax.Array": "array",
     **{f"tjax.{kind}Array": "jax" for kind in ("Real", "Complex", "Integral", "Boolean", "Jax", "JaxReal")},
     "tjax.JaxComplexArray": "jax",

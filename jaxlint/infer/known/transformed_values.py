@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from jaxlint.infer.known.values import UNKNOWN, Array, Choice, Container, Instance, Scalar, Value, plain
+from jaxlint.libraries.arrays import TREE
 
 
 def slice_of(value: Value) -> Value:
@@ -31,8 +32,8 @@ def filled(tree: Value) -> Value:
 def traced(value: Value) -> Value:
     """What a value becomes where it goes into a compiled function, or comes out of it; unknown for instances."""
     match plain(value):
-        case Array(single=single):
-            return Array("jax", single)
+        case Array(library=library, single=single):
+            return value if library == TREE else Array("jax", single)
         case Scalar(kind="int" | "float" | "bool" | "complex"):
             return Array("jax", True)
         case Scalar(kind="NoneType"):

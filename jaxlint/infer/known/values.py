@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxlint.infer.transforms.applied import Applied
+from jaxlint.libraries.arrays import TREE
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, ModuleSymbol
 from jaxlint.pytrees.model import PytreeClass
@@ -31,7 +32,7 @@ class Possibly(UnknownValue, frozen=True):
 
 
 class Array(msgspec.Struct, frozen=True):
-    """A jax or numpy array. `single`: holds exactly one element (None: cannot be determined)."""
+    """A jax or numpy array, or a tree of some. `single`: holds exactly one element (None: cannot be determined)."""
 
     library: str
     single: bool | None = None
@@ -246,7 +247,7 @@ def join(a: Value, b: Value) -> Value:
     if isinstance(a, Container) and isinstance(b, Container) and a.kind == b.kind:
         return _join_containers(a, b)
     if isinstance(a, Array) and isinstance(b, Array):
-        library = a.library if a.library == b.library else "array"
+        library = a.library if a.library == b.library else TREE if TREE in (a.library, b.library) else "array"
         return Array(library, a.single if a.single == b.single else None, a.declared or b.declared)
     if isinstance(a, FunctionValue) and isinstance(b, FunctionValue) and a.symbol == b.symbol:
         if a.receiver == b.receiver:  # `step = jax.jit(update) if compiles else update`

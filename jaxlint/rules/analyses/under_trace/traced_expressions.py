@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, Instance, plain
+from jaxlint.libraries.arrays import TREE
 from jaxlint.libraries.transforms import TRANSFORMS, Returns
 from jaxlint.libraries.trees import TREE_MAPS
 from jaxlint.libraries.updates import COPYING_NAMES, REPLACE_FUNCTIONS, TREE_AT
@@ -265,7 +266,9 @@ class Expressions(Meanings):
         declared = plain(self._evaluator.promises.field(field, state.cls))
         if isinstance(declared, Instance):
             return State(declared.cls, {}, declared.exact)
-        return DECLARED_ARRAY if isinstance(declared, Array) else UNKNOWN
+        if not isinstance(declared, Array):
+            return UNKNOWN
+        return SOMETHING if declared.library == TREE else DECLARED_ARRAY
 
     # -- calls ------------------------------------------------------------------------------
 
