@@ -125,11 +125,6 @@ class Module:
 
         return self._answer(lambda outline: names_used(outline, lambda: self.source.text))
 
-    def declares(self, owner: str, attr: str) -> bool:
-        """Whether a class of that name has a field or a method of its own."""
-        declared = [one for one in self.outline.classes.values() if one.name == owner]
-        return any(attr in one.methods or any(field.name == attr for field in one.fields) for one in declared)
-
     def given_to(self, functions: str) -> tuple[frozenset[str] | None, ...]:
         """By statement that calls one of some functions: the names that calls are given in it, as in `names_used`."""
         if functions not in self._given:

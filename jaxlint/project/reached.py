@@ -39,9 +39,6 @@ class Answering(Protocol):
     def names_used(self) -> NamesUsed:
         """By which names it may know of what others declare."""
 
-    def declares(self, owner: str, attr: str) -> bool:
-        """Whether a class of that name has a field or a method of its own."""
-
     def given_to(self, functions: str) -> tuple[frozenset[str] | None, ...]:
         """By statement that calls one of some functions: the names that calls are given in it."""
 
@@ -72,7 +69,8 @@ def _has_method(module: Answering, word: str) -> str:
 def _has_attribute(module: Answering, word: str) -> str:
     """Whether a class has a field or a method of its own: `Class.attribute`."""
     owner, _, attr = word.rpartition(".")
-    return "a" if module.declares(owner, attr) else ""
+    known = (module.names_used.fields, module.names_used.methods)
+    return "a" if any(attr in names.get(owner, ()) for names in known) else ""
 
 
 def _gives(module: Answering, word: str) -> str:

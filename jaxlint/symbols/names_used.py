@@ -32,6 +32,8 @@ class NamesUsed(NamedTuple):
     has_star_imports: bool
     #: The methods of its classes, by qualified name.
     methods: Mapping[str, frozenset[str]]
+    #: The names that are annotated in its classes, by qualified name.
+    fields: Mapping[str, frozenset[str]]
     #: Whether a call outside of functions is given something by position that is neither a constant nor a call.
     gives_outside: bool
 
@@ -53,6 +55,7 @@ def names_used(outline: Outline, text: Callable[[], str]) -> NamesUsed:
         _interned({path.rpartition(".")[2] for path in outline.attributes_set}),
         bool(outline.star_imports),
         {sys.intern(name): _interned(cls.methods) for name, cls in outline.classes.items()},
+        {sys.intern(name): _interned(field.name for field in cls.fields) for name, cls in outline.classes.items()},
         any(not isinstance(one, (Constant, Call)) for call, _ in calls_outside(outline) for one in call.positional),
     )
 
