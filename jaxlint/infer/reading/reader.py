@@ -156,7 +156,9 @@ class ModuleReader:
         self._reading = module
         self._called = []
         self.begin(module)
-        declared = [d for unit, _ in chosen for d in self.triggers.declared(module, unit) if isinstance(d, Function)]
+        called = frozenset[str]().union(*(unit.calls for unit, _ in chosen))
+        inside = {id(d) for unit, _ in chosen for d in self.triggers.declared(module, unit)}
+        declared = [f for f in module.outline.functions.values() if id(f) in inside or f.name in called]
         taking = frozenset([d.name for d in declared if d.owner is None and has_bare_parameters(d)])
         self.calls.deferral.start(self.triggers.eventful_names(module, declared), taking)
 
