@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -27,6 +27,8 @@ from jaxlint.infer.reading.at_each_call import at_each_call
 from jaxlint.infer.reading.call_sites import CallSites
 from jaxlint.infer.reading.flow import UnitReader
 from jaxlint.infer.transforms.applied import Applied
+from jaxlint.infer.transforms.calling import piece_of
+from jaxlint.libraries.transforms import LAST_NAMES
 from jaxlint.project.index import Key, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
@@ -156,11 +158,18 @@ class ModuleReader:
         self._reading = module
         self._called = []
         self.begin(module)
-        called = frozenset[str]().union(*(unit.calls for unit, _ in chosen))
-        inside = {id(d) for unit, _ in chosen for d in self.triggers.declared(module, unit)}
-        declared = [f for f in module.outline.functions.values() if id(f) in inside or f.name in called]
+        declared = [d for unit, _ in chosen for d in self.triggers.declared(module, unit) if isinstance(d, Function)]
+        declared += self._transforming(module, chosen)
         taking = frozenset([d.name for d in declared if d.owner is None and has_bare_parameters(d)])
         self.calls.deferral.start(self.triggers.eventful_names(module, declared), taking)
+
+    @staticmethod
+    def _transforming(module: Module, chosen: Sequence[tuple[Unit, Rows]]) -> Iterator[Function]:
+        """The functions that some units call, and in which something may be transformed."""
+        called = frozenset[str]().union(*(unit.calls for unit, _ in chosen))
+        for function in module.outline.functions.values():
+            if function.name in called and not piece_of(function, module.outline).calls.isdisjoint(LAST_NAMES):
+                yield function
 
     def read_unit(self, module: Module, unit: Unit, rows: Rows, env: Environment) -> list[Event]:
         """What happens in a unit of the module that was begun with."""
