@@ -208,9 +208,11 @@ class Resolver:
         if isinstance(itself, FunctionSymbol):
             yield symbol.name, itself
         for part in parts(value, nested=False):
-            bindings = scope.bindings.get(part.id, []) if type(part) is Name and part.id != symbol.name else []
+            if type(part) is not Name or part.id == symbol.name:
+                continue
+            bindings = scope.bindings.get(part.id, [])
             above = [b for b in bindings if not _is_later(b, symbol.assignment.at, symbol.module)]
-            if type(part) is Name and len(above) < len(bindings) > 1:
+            if len(above) < len(bindings) > 1:
                 yield part.id, self._choose(above, part.id, symbol.module, scope) if above else UNKNOWN
 
     def _bound_before(self, symbol: ValueSymbol) -> tuple[Scope | None, list[Binding]]:

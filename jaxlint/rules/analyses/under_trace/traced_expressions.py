@@ -292,9 +292,10 @@ class Expressions(Meanings):
             positional = spread(call, values)
             if isinstance(func, Code) and positional is not None:
                 return self._ran(func, positional, keywords, frame)
-            if not isinstance(func, ClassThing):
-                self.forget_contents(values, frame)
-            return State(func.cls, {}) if isinstance(func, ClassThing) else UNKNOWN
+            if isinstance(func, ClassThing):
+                return State(func.cls, {})
+            self.forget_contents(values, frame)
+            return UNKNOWN
         match func:
             case ClassThing(cls=cls):
                 return self._constructed(cls, call, given, keywords, frame)
