@@ -476,7 +476,8 @@ def _assignment(event: Discard, base: str | None, evaluator: Evaluator) -> Propo
     fix = Proposal(f"Assign the result to `{base}`", Applicability.UNSAFE, (AssignTo(event.at, base),))
     if "." in base:
         return fix
-    return binding(fix, AssignTo(event.at, base, is_returned=True), base, update.place, evaluator)
+    change, is_array_update = AssignTo(event.at, base, is_returned=True), update.function.startswith("at.")
+    return binding(fix, change, base, update.place, evaluator, is_array_update=is_array_update)
 
 
 def _may_hold(base: str, place: Place, evaluator: Evaluator) -> bool:

@@ -254,11 +254,18 @@ def _binding(
 
 @proposing
 def binding(
-    fix: Proposal, change: UpdateField | AssignTo, name: str, place: Place, evaluator: Evaluator
+    fix: Proposal,
+    change: UpdateField | AssignTo,
+    name: str,
+    place: Place,
+    evaluator: Evaluator,
+    *,
+    is_array_update: bool = False,
 ) -> Proposal | None:
     """A fix that binds a variable to a copy, if nobody goes on with the original.
 
     Else the copy, which is made by `change`, is put back, or returned and taken by callers; None if that cannot be.
+    What an `is_array_update`, such as `a.at[0].set(1)`, was taken from need not hold its result.
     """
     returned = returning(change, name, place, evaluator, fix.imports)
     function, method = place.function, place.method
@@ -266,13 +273,13 @@ def binding(
         if function is not method or not is_only_returned(name, method):
             return returned
         fix = fix.as_unsafe()
-    is_array = isinstance(change, UpdateField) and change.template == "{value}"
-    if is_lost(name, change.at, place, evaluator, is_array=is_array):
-        if (is_array or isinstance(change, AssignTo)) and _goes_on_alone(change, name, place, evaluator):
-            return None if is_array else fix.as_unsafe()
+    is_item = isinstance(change, UpdateField) and change.template == "{value}"
+    if is_lost(name, change.at, place, evaluator, is_array=is_item):
+        if (is_item or is_array_update) and _goes_on_alone(change, name, place, evaluator):
+            return None if is_item else fix.as_unsafe()
         return _putting_back(change, name, place, evaluator, fix.imports) or returned
     if name in place.module.outline.scopes[place.scope].is_global:
-        if is_lost(name, ANYTIME, replace(place, functions=()), evaluator, is_array=is_array):
+        if is_lost(name, ANYTIME, replace(place, functions=()), evaluator, is_array=is_item):
             return None
     if are_dropped_elsewhere(name, place, evaluator):
         return None
@@ -286,7 +293,7 @@ def binding(
 def _goes_on_alone(change: UpdateField | AssignTo, name: str, place: Place, evaluator: Evaluator) -> bool:
     """Whether a method takes an attribute of `self`, and goes on with its variable: `q = self.start; q[0] = ...`.
 
-    An update that was discarded never changed the attribute; whether an item of an array should, nobody knows.
+    An update of an array that was discarded never changed the attribute; whether its item should, nobody knows.
     """
     origin = origin_of(name, change.at, place, evaluator)
     if place.method is None or origin is None or not origin.path.startswith(f"{place.method.self_name}."):
