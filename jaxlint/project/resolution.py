@@ -176,6 +176,15 @@ class Resolver:
         """What a single name means in `scope` of `module`, looking outwards; aliases are not followed."""
         return self._lookup(name, module, scope)
 
+    def scope_of(self, name: Name, module: Module, scope: str) -> str:
+        """From where a name is looked up: what a class body binds there or further down only, it means outside."""
+        inner = module.outline.scopes.get(scope)
+        if inner is None or inner.kind != "class" or inner.parent is None:
+            return scope
+        bindings = inner.bindings.get(name.id, [])
+        is_outside = bindings and all(_is_bound_by(b, name) or _is_later(b, name.at, module) for b in bindings)
+        return inner.parent if is_outside else scope
+
     def follow(self, symbol: Symbol) -> Symbol:
         """Follow `A = b.C` aliases to what they stand for; those that lead back to themselves stand for nothing."""
         if type(symbol) is not ValueSymbol:
@@ -272,7 +281,7 @@ class Resolver:
     def _resolve(self, expr: Expr, module: Module, scope: str) -> Symbol:
         match expr:
             case Name(id=name):
-                return self._lookup(name, module, scope)
+                return self._lookup(name, module, self.scope_of(expr, module, scope))
             case Attribute(value=value, attr=attr):
                 return self.member(self.follow(self._resolve(value, module, scope)), attr, module)
         return UNKNOWN
@@ -461,6 +470,11 @@ def _is_opaque(name: str) -> bool:
 
 def _head(expr: Expr) -> str:
     return (dotted(expr) or "").partition(".")[0]
+
+
+def _is_bound_by(binding: Binding, name: Name) -> bool:
+    """Whether a name stands in the value that it is given: `dt = field(default=dt)`."""
+    return isinstance(binding, Assignment) and binding.value is not None and binding.value.at.holds(name.at)
 
 
 def _is_later(binding: Binding, place: Span, module: Module) -> bool:

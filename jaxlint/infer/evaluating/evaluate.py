@@ -231,12 +231,13 @@ class Evaluator(Narrowing, Attributes):
         value = env.lookup(expr.id)
         if value is not None:
             return value
-        key = (env.module.path, env.scope, expr.id)
+        resolver = self.model.resolver
+        scope = resolver.scope_of(expr, env.module, env.scope)
+        key = (env.module.path, scope, expr.id)
         known = self._names.get(key)
         if known is not None:
             return known
-        resolver = self.model.resolver
-        symbol = resolver.follow(resolver.resolve_name(expr.id, env.module, env.scope))
+        symbol = resolver.follow(resolver.resolve_name(expr.id, env.module, scope))
         result = self.of_symbol(symbol)
         if isinstance(result, UnknownValue):
             return self._enclosing_parameter(expr.id, env)

@@ -9,12 +9,13 @@ import msgspec
 
 from jaxlint.infer.choosing.given import MOST_HELPERS, is_plain
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import Instance, Value
+from jaxlint.infer.known.values import Instance, Value, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Returns
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, Symbol, ValueSymbol
+from jaxlint.pytrees.model import Placed
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, Constant, DictDisplay, Display, Expr, Name, Subscript, unpacked
+from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, Display, Expr, Name, Subscript, unpacked
 from jaxlint.syntax.statements import Assign, Body, bound_names, walk
 
 #: Which item is meant, from the outermost tuple inwards: `(0, 1)` is that of `x[0][1]`, and () the whole.
@@ -106,7 +107,24 @@ class _Returned:
             if is_plain(made.declaration):
                 yield from self._through(made, part.items, at)
         elif not isinstance(made, External):
-            yield from self._differentiated(call, made, part.items, at)
+            method = self._method(call.func)
+            if method is not None:
+                yield from self._through(method, part.items, at)
+            else:
+                yield from self._differentiated(call, made, part.items, at)
+
+    def _method(self, func: Expr) -> FunctionSymbol | None:
+        """The method of an instance that is called, if the class of that is certain and it returns in one place."""
+        if not isinstance(func, Attribute):
+            return None
+        held = self._looked_up(_Part(func.value, ()))
+        if held.items:
+            return None
+        value = plain(self._evaluator.static(Placed(held.expr, self._module, self._function.inner_scope)))
+        if not isinstance(value, Instance) or not value.exact:
+            return None
+        found = value.cls.method(func.attr)
+        return FunctionSymbol(found[0].module, found[1]) if found is not None and _returns_once(found[1]) else None
 
     def _through(self, symbol: FunctionSymbol, items: _Items, at: object) -> Iterator[tuple[Value, object]]:
         """The instances in what another function makes and returns."""
@@ -142,8 +160,13 @@ class _Returned:
         """Whether nothing is made of a function, which returns in one place: one of the module, or of this function."""
         if function.scope != self._function.inner_scope:
             return is_plain(function)
-        is_other = function.decorators or function.is_generator or function.is_async
-        return not is_other and len(function.return_values) == 1
+        return _returns_once(function)
+
+
+def _returns_once(function: Function) -> bool:
+    """Whether a function returns in one place, and nothing is made of it."""
+    is_other = function.decorators or function.is_generator or function.is_async
+    return not is_other and len(function.return_values) == 1
 
 
 def _beside(returns: Returns, items: _Items) -> _Items | None:
