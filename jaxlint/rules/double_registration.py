@@ -13,10 +13,14 @@ from jaxlint.pytrees.frameworks import BY_DECORATOR
 from jaxlint.pytrees.model import PytreeClass, Registration
 from jaxlint.pytrees.registration import Clash, registration_clash
 from jaxlint.pytrees.registrations import REGISTERING
-from jaxlint.rules.analyses.instances.registering import imported_classes, may_be_overtaken
+from jaxlint.rules.analyses.instances.registering import (
+    always_called,
+    classes_of_function,
+    imported_classes,
+    may_be_overtaken,
+)
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Name
-from jaxlint.syntax.statements import Do, Return, walk
 
 #: The methods that run for each instance that is made.
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
@@ -27,8 +31,8 @@ class DoubleRegistration(ClassRule, BodyRule):
     ## What it does
 
     Finds classes that are registered as a pytree twice: by two decorators, by a decorator on a subclass of a class that
-    registers its subclasses, or by a call after the class statement, in another module too, or in its own constructor,
-    for each instance.
+    registers its subclasses, or by a call after the class statement, in another module or in a function too, or in its own
+    constructor, for each instance.
 
     ## Why is this bad?
 
@@ -94,14 +98,17 @@ class DoubleRegistration(ClassRule, BodyRule):
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what registers classes that are imported, and at constructors that register their own."""
-        for call in _always_called(code):
-            owner = code.place.owner
-            if owner is not None and _registers_own(call, owner, code, evaluator):
-                yield _at_each_instance(call, owner)
-        for cls in imported_classes(code, evaluator):
+        owner = code.place.owner
+        if owner is not None and _is_constructor(code):
+            for call in always_called(code):
+                if _registers_own(call, owner, code, evaluator):
+                    yield _at_each_instance(call, owner)
+            return
+        in_function = classes_of_function(code, evaluator, always=True)
+        for cls in (*imported_classes(code, evaluator), *in_function):
             clash = registration_clash(cls, evaluator.model.target)
-            if clash is not None and clash.second.elsewhere is not None:
-                yield _refused(cls, clash)
+            if clash is not None and clash.second.elsewhere is not None and not _is_same_call(clash):
+                yield _refused(cls, clash, None if code.function is None else Confidence.MEDIUM)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what registers the class, in the order in which it happens."""
@@ -114,15 +121,15 @@ class DoubleRegistration(ClassRule, BodyRule):
                 yield _ignored(cls, registration)
 
 
-def _always_called(code: CodeRead) -> Iterator[Call]:
-    """The calls that stand alone in a constructor and that each instance runs: no branch, loop or `try` is around."""
-    if code.place.method is None or code.place.method is not code.function or code.function.name not in _CONSTRUCTORS:
-        return
-    for statement in code.body:
-        if isinstance(statement, Do) and isinstance(statement.value, Call):
-            yield statement.value
-        if any(isinstance(inner, Return) for inner in walk((statement,), nested=False)):
-            return
+def _is_constructor(code: CodeRead) -> bool:
+    """Whether a function is a method that runs for each instance that is made."""
+    return code.place.method is not None and code.place.method is code.function and code.function.name in _CONSTRUCTORS
+
+
+def _is_same_call(clash: Clash) -> bool:
+    """Whether what has registered the class is the call itself, which the module runs."""
+    first, second = clash.first, clash.second
+    return first is not None and first.is_call and first.at == second.at
 
 
 def _registers_own(call: Call, owner: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
@@ -154,7 +161,7 @@ def _at_each_instance(call: Call, cls: PytreeClass) -> Problem:
     )
 
 
-def _refused(cls: PytreeClass, clash: Clash) -> Problem:
+def _refused(cls: PytreeClass, clash: Clash, confidence: Confidence | None = None) -> Problem:
     first, second = clash.first, clash.second
     error = clash.exception or "TypeError or ValueError"
     if first is None:
@@ -167,6 +174,7 @@ def _refused(cls: PytreeClass, clash: Clash) -> Problem:
     when = " as soon as the module is imported" if first is not None and first.framework.registers_late else ""
     return Problem(
         at=second.at,
+        confidence=confidence,
         message=f"`{cls.name}` {before}: `{_written(second)}` raises {error}{when}; remove {_one(first)}",
         reason=(
             f"`{error}: {clash.text} …` is raised: a class is registered once"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.pytrees.registrations import REGISTERING
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Call, last_name
+from jaxlint.syntax.statements import Do, Return, walk
 
 
 class _Imported:
@@ -31,8 +34,8 @@ def imported_classes(code: CodeRead, evaluator: Evaluator) -> list[PytreeClass]:
     return found
 
 
-def classes_of_function(code: CodeRead, evaluator: Evaluator) -> list[PytreeClass]:
-    """The classes that a function of a module or class registers, each as the registration leaves it.
+def classes_of_function(code: CodeRead, evaluator: Evaluator, always: bool = False) -> list[PytreeClass]:
+    """The classes that a function of a module or class registers, or does always, each as the registration leaves it.
 
     What it only tries is not among them, and neither is what a function inside another one does: that may be handed
     on to something that expects an error.
@@ -40,8 +43,20 @@ def classes_of_function(code: CodeRead, evaluator: Evaluator) -> list[PytreeClas
     if code.function is None or "<locals>" in code.function.qualname or code.contents.called.isdisjoint(REGISTERING):
         return []
     calls = [call for call in code.contents.expected_to_work if isinstance(call, Call)]
+    if always:
+        alone = {id(call) for call in always_called(code)}
+        calls = [call for call in calls if id(call) in alone]
     found = [evaluator.model.registered_by(c, code.place.module, code.scope) for c in calls if _registers(c)]
     return [cls for cls in found if cls is not None]
+
+
+def always_called(code: CodeRead) -> Iterator[Call]:
+    """The calls that stand alone in a function and that each run of it makes: no branch, loop or `try` is around."""
+    for statement in code.body:
+        if isinstance(statement, Do) and isinstance(statement.value, Call):
+            yield statement.value
+        if any(isinstance(inner, Return) for inner in walk((statement,), nested=False)):
+            return
 
 
 def may_be_overtaken(cls: PytreeClass, evaluator: Evaluator) -> bool:
