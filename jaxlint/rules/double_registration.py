@@ -31,8 +31,8 @@ class DoubleRegistration(ClassRule, BodyRule):
     ## What it does
 
     Finds classes that are registered as a pytree twice: by two decorators, by a decorator on a subclass of a class that
-    registers its subclasses, or by a call after the class statement, in another module or in a function too, or in its own
-    constructor, for each instance.
+    registers its subclasses, or by a call after the class statement, which may stand in another module or in a
+    function, or by its own constructor, for each instance.
 
     ## Why is this bad?
 
