@@ -15,6 +15,7 @@ import msgspec
 from jaxlint.libraries.packages import OTHER_SPELLINGS
 from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
 from jaxlint.symbols.outline import Assignment, Binding, Class, Definition, Function, Import, Scope
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Expr, Name, Span, dotted, is_none
 from jaxlint.syntax.statements import parts
 
@@ -181,8 +182,8 @@ class Resolver:
         inner = module.outline.scopes.get(scope)
         if inner is None or inner.kind != "class" or inner.parent is None:
             return scope
-        bindings = inner.bindings.get(name.id, [])
-        is_outside = bindings and all(_is_bound_by(b, name) or _is_later(b, name.at, module) for b in bindings)
+        bindings, at = inner.bindings.get(name.id, []), place_of(name.at)
+        is_outside = bindings and all(_is_bound_by(b, at) or _is_later(b, at, module) for b in bindings)
         return inner.parent if is_outside else scope
 
     def follow(self, symbol: Symbol) -> Symbol:
@@ -472,9 +473,9 @@ def _head(expr: Expr) -> str:
     return (dotted(expr) or "").partition(".")[0]
 
 
-def _is_bound_by(binding: Binding, name: Name) -> bool:
-    """Whether a name stands in the value that it is given: `dt = field(default=dt)`."""
-    return isinstance(binding, Assignment) and binding.value is not None and binding.value.at.holds(name.at)
+def _is_bound_by(binding: Binding, place: Span) -> bool:
+    """Whether a place is in the value that a name is given: `dt = field(default=dt)`."""
+    return isinstance(binding, Assignment) and binding.value is not None and place_of(binding.value.at).holds(place)
 
 
 def _is_later(binding: Binding, place: Span, module: Module) -> bool:
