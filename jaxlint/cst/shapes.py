@@ -97,6 +97,17 @@ def is_bound(name: cst.Name, around: Iterable[cst.CSTNode]) -> bool:
     return False
 
 
+def is_of_lambda(name: cst.Name, around: Iterable[cst.CSTNode]) -> bool:
+    """Whether a name is that of a parameter of a lambda around it: `lambda m: m.weight`."""
+    return any(isinstance(one, cst.Lambda) and name.value in _parameters(one) for one in around)
+
+
+def _parameters(function: cst.Lambda) -> set[str]:
+    given = function.params
+    stars = [one for one in (given.star_arg, given.star_kwarg) if isinstance(one, cst.Param)]
+    return {one.name.value for one in (*given.posonly_params, *given.params, *given.kwonly_params, *stars)}
+
+
 def may_run_after(statement: cst.CSTNode, around: Iterable[cst.CSTNode]) -> Iterator[cst.CSTNode]:
     """What may run once a statement has: what stands behind it in the blocks around it, and all else in its loops."""
     child = statement

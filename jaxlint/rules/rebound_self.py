@@ -10,7 +10,7 @@ from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.cst.failing import proposing
 from jaxlint.cst.reading import FunctionNode
-from jaxlint.cst.shapes import is_bound, may_run_after, names, variables
+from jaxlint.cst.shapes import is_bound, is_of_lambda, may_run_after, names, variables
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CallMethod, CodeRead, Construct, Replace, Update, rests_on_annotation
@@ -283,7 +283,7 @@ def _is_used(
 ) -> bool:
     """Whether the variable is read once it is assigned, or by an inner function that somebody may call then.
 
-    To read one of the fields that are `unchanged` makes no use of the update.
+    To read one of the fields that are `unchanged` is no use of it, nor to assert something of the last turn.
     """
     reads = _reads(target, function.code)
     node = function.node_at(target.at)
@@ -293,7 +293,10 @@ def _is_used(
     for part in may_run_after(statement, around[around.index(statement) + 1 :]):
         for read in variables(part):
             holding = list(function.around(read))
-            if statement not in holding and not is_bound(read, holding):
+            if statement in holding or is_bound(read, holding) or is_of_lambda(read, holding):
+                continue
+            is_checked = any(isinstance(one, cst.Assert) for one in holding)
+            if not is_checked or function.place_of(read) > place_of(target.at):
                 later.append((read.value, holding[0].attr.value if isinstance(holding[0], cst.Attribute) else ""))
     if any(name in reads and attr not in unchanged for name, attr in later):
         return True
@@ -303,8 +306,13 @@ def _is_used(
             if inner.decorators or any(name == inner.name.value for name, _ in later):
                 return True
             reading += [one for one in variables(function.body) if one.value == inner.name.value]
-    reading += [one for one in function.all(cst.Lambda, function.body) if target.id in names([one.body])]
+    reading += [one for one in function.all(cst.Lambda, function.body) if _reads_outside(target.id, one, function)]
     return bool(reading) and not set(map(function.place_of, reading)) <= _run_at_once(function.code, evaluator)
+
+
+def _reads_outside(name: str, inner: cst.Lambda, function: FunctionNode) -> bool:
+    """Whether a lambda reads a variable of the function around it, and no parameter of that name."""
+    return any(one.value == name and not is_of_lambda(one, function.around(one)) for one in variables(inner.body))
 
 
 def _run_at_once(code: CodeRead, evaluator: Evaluator) -> set[Span]:
