@@ -286,7 +286,6 @@ def _run_decoder() -> msgspec.msgpack.Decoder[RunRecord]:
 
 
 @cache
-@cache
 def code_digest(folder: str) -> str:
     """What tells the code in a folder from other code of the same version: the sizes and times of its files.
 

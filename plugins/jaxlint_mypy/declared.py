@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
-from mypy.nodes import Import, ImportAll, ImportBase, ImportFrom, MypyFile
+from mypy.nodes import Import, ImportAll, ImportFrom, MypyFile
 
 from jaxlint.libraries.packages import DISTRIBUTION_OF
 from jaxlint.libraries.transforms import LAST_NAMES, WRAPPERS
@@ -35,7 +37,8 @@ _PLAIN = re.compile(r"@(?:dataclasses\.)?dataclass(?:\([^()]*\))?$")
 _IMPORT = re.compile(r"^from[ \t]+(\S+)[ \t]+import[ \t]+(?:[^\n(]*|\([^)]*)\bdataclass\b", re.MULTILINE)
 
 
-_DELETING = re.compile(r"\bdel[ (]")
+#: What begins with letters is found several times as fast as what begins a word.
+_DELETING = re.compile(r"del(?<!\wdel)[ (]")
 #: The last part of the name of a decorator.
 _DECORATOR = re.compile(r"^[ \t]*@(?:\w+\.)*(\w+)", re.MULTILINE)
 #: Those of decorators that transform no function.
@@ -122,18 +125,24 @@ def may_transform(text: str) -> bool:
     return any(name not in _HARMLESS for name in _DECORATOR.findall(text))
 
 
+@cache
+def passing_on(name: str) -> Callable[[str], bool]:
+    """What says whether a text has the name of a function elsewhere than where that is declared or called."""
+    passed = re.compile(rf"{name}(?<!\w{name})(?<!\bdef {name})(?![\w(])")
+    return lambda text: passed.search(text) is not None
+
+
 def imports_framework(tree: MypyFile) -> bool:
     """Whether a module that mypy has parsed names one of the frameworks, or of their modules, in an import."""
-    names = "\n".join([name for statement in tree.imports for name in _imported(statement)])
-    return _FRAMEWORK.search(names) is not None
-
-
-def _imported(statement: ImportBase) -> list[str]:
-    if isinstance(statement, Import):
-        return [name for name, _ in statement.ids]
-    if isinstance(statement, ImportFrom):
-        return [statement.id, *(name for name, _ in statement.names)]
-    return [statement.id] if isinstance(statement, ImportAll) else []
+    names: list[str] = []
+    for statement in tree.imports:
+        if isinstance(statement, Import):
+            names += [name for name, _ in statement.ids]
+        elif isinstance(statement, (ImportFrom, ImportAll)):
+            names.append(statement.id)
+            if isinstance(statement, ImportFrom):
+                names += [name for name, _ in statement.names]
+    return _FRAMEWORK.search("\n".join(names)) is not None
 
 
 def _is_decorated(text: str, indent: str, start: int) -> bool:

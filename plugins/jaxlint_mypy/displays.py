@@ -71,9 +71,10 @@ class Displays:
                         feeder.assign(checker, added, is_lvalue=True)
         for node in [one for one in typed_expressions(checker) if type(one) in _KINDS]:
             if type(node) is nodes.CallExpr:
-                if type(node.callee) is nodes.MemberExpr:
-                    self._of_variables(checker, node, node.callee.expr, node.callee.name, node.args)
-                    if node.callee.name in COPYING_NAMES:
+                called = node.callee
+                if type(called) is nodes.MemberExpr:
+                    self._of_variables(checker, node, called.expr, called.name, node.args)
+                    if called.name in COPYING_NAMES:
                         self._missing(checker, node)
                 continue
             for key, how in _hashed(checker, node):
@@ -115,7 +116,10 @@ class Displays:
         self, checker: TypeChecker, node: Expression, held: Expression, name: str, args: list[Expression]
     ) -> None:
         """A method of a type variable: what is said of the same method of the class that bounds it."""
-        receiver = get_proper_type(known_type(checker, held))
+        known = known_type(checker, held)
+        if known is None or type(known) is Instance:
+            return
+        receiver = get_proper_type(known)
         for one in receiver.items if isinstance(receiver, UnionType) else [receiver]:
             variable = get_proper_type(one)
             bound = instance_of(variable) if isinstance(variable, TypeVarType) else None

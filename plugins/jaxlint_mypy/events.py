@@ -40,7 +40,7 @@ from jaxlint.symbols.outline import EXPECTED_FAILURE, Function, names_by_positio
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Argument, Call, Name, dotted
 from jaxlint.syntax.statements import walk
-from jaxlint_mypy.declared import may_delete, may_transform
+from jaxlint_mypy.declared import may_delete, may_transform, passing_on
 from jaxlint_mypy.exprs import span_of, to_call, to_expr
 from jaxlint_mypy.front import FrontEnd
 from jaxlint_mypy.internals import attributes_asked_for, functions_around, has_unseen_base, type_of
@@ -409,7 +409,10 @@ class EventFeeder:
 
     def _lose(self, checker: TypeChecker, node: Context, functions: Sequence[FuncDef], around: Around) -> None:
         """A container among the leaves is changed: in a function that a transformation gives a copy, that is lost."""
-        if not self.front.says(checker.tree, may_transform):
+        if not functions or not self.front.says(checker.tree, may_transform):
+            return
+        innermost = functions[-1]  # is it transformed by a decorator, or is its name given to something?
+        if not innermost.is_decorated and not self.front.says(checker.tree, passing_on(innermost.name)):
             return
         notes, _ = self.notes(checker, functions, around)
         place = notes.place

@@ -17,6 +17,7 @@ from jaxlint.pytrees.build import PytreeModel
 from jaxlint.pytrees.families import Family
 from jaxlint.pytrees.frameworks import BY_BASE, BY_DECORATOR
 from jaxlint.pytrees.model import PytreeClass
+from jaxlint.pytrees.stubs import DESCRIBED
 from jaxlint.pytrees.updating import see_updates
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.source import Unreadable
@@ -116,6 +117,12 @@ def _text_of(module: Module) -> str:
         return module.source.text
     except Unreadable:  # as what comes by standard input, which mypy has read
         return ""
+
+
+def holds_no_pytree(name: str) -> bool:
+    """Whether no class of a module, or no class by a dotted name, is a pytree that is known: by the package alone."""
+    top = name.partition(".")[0]
+    return (top in _KNOWN_PACKAGES or top in sys.stdlib_module_names) and top not in DESCRIBED
 
 
 def is_known_package(name: str) -> bool:

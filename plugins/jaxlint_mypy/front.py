@@ -37,8 +37,8 @@ from jaxlint.syntax.paths import stamp
 from jaxlint.syntax.source import Source, Unreadable
 from jaxlint_mypy.bodies import BodiesOnDemand
 from jaxlint_mypy.declared import NOTHING, Declared, Reader, imports_framework, may_delete
-from jaxlint_mypy.focused import FocusedModel, FocusedTraced, VisibleProject, is_known_package
-from jaxlint_mypy.glimpses import GlimpsedModule, shortened
+from jaxlint_mypy.focused import FocusedModel, FocusedTraced, VisibleProject, holds_no_pytree, is_known_package
+from jaxlint_mypy.glimpses import GlimpsedModule, by_row, shortened
 from jaxlint_mypy.internals import class_within, depend, has_unseen_base, is_daemon, text_around, text_of
 from jaxlint_mypy.running import BODY_RULES, RulesHere, describe
 from jaxlint_mypy.stored import StoredOutlines
@@ -209,7 +209,7 @@ class FrontEnd:
 
     def class_named(self, fullname: str) -> PytreeClass | None:
         """jaxlint's class of a dotted name that mypy knows."""
-        info = self.info(fullname)
+        info = None if holds_no_pytree(fullname) else self.info(fullname)
         return None if info is None else self.class_of(info)
 
     def info_of_class(self, cls: PytreeClass) -> TypeInfo | None:
@@ -218,7 +218,7 @@ class FrontEnd:
 
     def may_be_pytree(self, info: TypeInfo) -> bool:
         """Whether classes that inherit from one of mypy's are pytrees, as far as its bases tell."""
-        return any(self.canonical(base.fullname) in BY_BASE for base in info.mro)
+        return not self._are_dull(info) and any(self.canonical(base.fullname) in BY_BASE for base in info.mro)
 
     def canonical(self, fullname: str) -> str:
         """The public name of something that mypy calls by the name of where it is defined."""
@@ -261,7 +261,7 @@ class FrontEnd:
     def _find_class(self, info: TypeInfo) -> PytreeClass | None:
         if info.is_newtype:
             return self.class_of(info.bases[0].type)
-        if all(self._is_dull(base.module_name) for base in info.mro):
+        if self._are_dull(info):
             return None
         if info.module_name.partition(".")[0] in DESCRIBED:
             for name in (info.fullname, ".".join(p for p in info.fullname.split(".") if not p.startswith("_"))):
@@ -279,6 +279,10 @@ class FrontEnd:
             return None
         self._infos[module.path, declaration.qualname] = info
         return self.model.build(ClassSymbol(module, declaration))
+
+    def _are_dull(self, info: TypeInfo) -> bool:
+        """Whether neither a class nor what it inherits from can be a pytree, by the modules that hold them."""
+        return all([self._is_dull(base.module_name) for base in info.mro])
 
     def _is_dull(self, module: str) -> bool:
         """Whether no class of a module is a pytree: it is installed, and names no framework."""
@@ -311,13 +315,7 @@ class FrontEnd:
     def by_row(self, module: Module) -> dict[tuple[str, int], Class | Function]:
         """The classes and functions of a module by name and the row of their name (or first decorator)."""
         if module.path not in self._by_row:
-            found: dict[tuple[str, int], Class | Function] = {}
-            for function in module.outline.functions.values():
-                found[function.name, function.at.row] = function
-            for cls in module.outline.classes.values():
-                found[cls.name, cls.at.row] = cls
-                found[cls.name, cls.name_at.row] = cls
-            self._by_row[module.path] = found
+            self._by_row[module.path] = by_row(module)
         return self._by_row[module.path]
 
     def _may_be_pytree(self, info: TypeInfo) -> bool:

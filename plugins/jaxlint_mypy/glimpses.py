@@ -17,12 +17,12 @@ from mypy.nodes import AssignmentStmt, ClassDef, Decorator, FuncDef, Statement
 
 from jaxlint.project.modules import Module
 from jaxlint.suppression.comments import mentions_jaxlint
-from jaxlint.symbols.outline import Applying, Outline, Unit
+from jaxlint.symbols.outline import Applying, Class, Function, Outline, Unit
 from jaxlint_mypy.declared import Declared
 
 _T = TypeVar("_T")
-#: Where functions bind names of the module, and what ends rows for some and not for others.
-_HINDRANCE = re.compile(r"^\s*global |[\r\f]", re.MULTILINE)
+#: Where functions bind names of the module.
+_GLOBAL = re.compile(r"^\s*global ", re.MULTILINE)
 _BEGINNINGS = ("def ", "async def ", "class ", "@")
 #: How many of the rows of a module must be left out to make it worth the trouble.
 _WORTH = 0.2
@@ -147,12 +147,27 @@ class _Known(dict[str, _T]):
         return self._whole().items()
 
 
+def by_row(module: Module) -> dict[tuple[str, int], Class | Function]:
+    """All classes and functions of a module by name and the row of their name (or first decorator)."""
+    if isinstance(module, GlimpsedModule):
+        module.shorten = None
+    found: dict[tuple[str, int], Class | Function] = {}
+    for function in module.outline.functions.values():
+        found[function.name, function.at.row] = function
+    for cls in module.outline.classes.values():
+        found[cls.name, cls.at.row] = cls
+        found[cls.name, cls.name_at.row] = cls
+    return found
+
+
 def shortened(definitions: list[Statement], declared: Declared, text: str) -> Shortened | None:
     """The text with only the names of its functions, and of classes that are no pytrees.
 
     None if that is not worth it, or if what stands in a function may matter to the rest of the module.
     """
-    if declared.registers or declared.makes_of_subclasses or _HINDRANCE.search(text):
+    if declared.registers or declared.makes_of_subclasses or "\r" in text or "\f" in text:
+        return None  # these end rows for some and not for others
+    if "global " in text and _GLOBAL.search(text):
         return None
     lines = text.split("\n")
     rows: set[int] = set()

@@ -227,7 +227,8 @@ def text_around(tree: MypyFile) -> str:
     if given is not None:
         return given
     try:
-        with open(tree.path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        with open(tree.path, "rb") as file:
+            text = file.read().decode(errors="replace")
     except OSError:
         return ""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
