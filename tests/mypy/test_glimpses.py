@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from jaxlint_mypy.declared import Reader
+from jaxlint_mypy.declared import Reader, may_delete, passing_on
 from jaxlint_mypy.glimpses import read_first, shortened
 from mypy import api
 from mypy.errors import Errors
@@ -111,3 +111,28 @@ def test_the_rest_is_read_when_it_is_asked_for(tmp_path: Path, monkeypatch: pyte
     output, _, _ = api.run(["a.py", f"--cache-dir={os.devnull}"])
     assert [int(line.split(":")[1]) for line in output.splitlines()[:-1]] == [18, 19, 31]
     assert made != [""] and all("class Runner: ..." in text for text in made)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_passed_on"),
+    [
+        ("def step(self):", False),
+        ("async def step(self):", False),
+        ("self.step(x)", False),
+        ("steps, my_step = 1, 2", False),
+        ("jax.jit(step)", True),
+        ("jax.vmap(self.env.step)(x)", True),
+        ("run = step\n", True),
+        ("jit(getattr(env, 'step'))", True),
+    ],
+)
+def test_a_function_is_passed_on_where_its_name_is_not_declared_or_called(text: str, is_passed_on: bool) -> None:
+    assert passing_on("step")(text) is is_passed_on
+
+
+@pytest.mark.parametrize(
+    ("text", "deletes"),
+    [("del x", True), ("if a: del x", True), ("del(x)", True), ("the model (of x)", False), ("delete x", False)],
+)
+def test_what_may_delete_has_the_word(text: str, deletes: bool) -> None:
+    assert may_delete(text) is deletes
