@@ -38,7 +38,7 @@ from jaxlint.syntax.expressions import (
     last_name,
     root,
 )
-from jaxlint.syntax.statements import Assign, Do, For, Statement, all_parts, parts, target_names, walk
+from jaxlint.syntax.statements import Assign, Do, For, Statement, all_parts, own_parts, parts, target_names, walk
 
 #: What values are called that can be changed item by item.
 CONTAINERS = ("dict", "list", "mapping", "set")
@@ -260,8 +260,17 @@ class _Finder:
             if slot.root == self_name and self._is_changed(slot, statement, cls) and not is_cache(slot, body)
             if call is None or id(call) in self._alone or not _goes_into_next(slot, method, cls)
         ]
-        inner = (self._changed_in(cls, called, None, depth + 1) for called in sorted(method.self_calls - {name}))
-        return own or next((one for one in inner if one), [])
+        inner = ((called, self._changed_in(cls, called, None, depth + 1)) for called in sorted(method.self_calls - {name}))
+        coming = (one for called, one in inner if one and (call is None or self._comes_to(called, call, found)))
+        return own or next(coming, [])
+
+    def _comes_to(self, called: str, call: Call, found: tuple[PytreeClass, Function]) -> bool:
+        """Whether a call of a method may come to where that calls another one of its `self`."""
+        owner, method = found
+        body = self.evaluator.calls.body_of(FunctionSymbol(owner.module, method)) or ()
+        left, path = left_out(call, method, body, self._optional()), f"{method.self_name}.{called}"
+        calling = [id(s) for s in walk(body) if any(isinstance(p, Call) and dotted(p.func) == path for p in own_parts(s))]
+        return not calling or not left.issuperset(calling)
 
     def _optional(self) -> set[str]:
         """The parameters of the function that may be None."""
