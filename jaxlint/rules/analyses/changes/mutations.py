@@ -21,6 +21,7 @@ from jaxlint.rules.analyses.bodies.branches_taken import left_out
 from jaxlint.rules.analyses.changes.counted_inside import makes
 from jaxlint.rules.analyses.changes.given_changes import changes_of, given_for
 from jaxlint.rules.analyses.changes.purposes import Purpose, is_cache, made_from, purpose_of, removes
+from jaxlint.rules.analyses.changes.put_back import is_put_back
 from jaxlint.rules.analyses.instances.callees import called_by
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.symbols.outline import Function, Import
@@ -259,18 +260,20 @@ class _Finder:
             for _, slot in changed_by(statement)
             if slot.root == self_name and self._is_changed(slot, statement, cls) and not is_cache(slot, body)
             if call is None or id(call) in self._alone or not _goes_into_next(slot, method, cls)
+            if not is_put_back(slot, method, body)
         ]
-        inner = ((called, self._changed_in(cls, called, None, depth + 1)) for called in sorted(method.self_calls - {name}))
-        coming = (one for called, one in inner if one and (call is None or self._comes_to(called, call, found)))
-        return own or next(coming, [])
+        for called in () if own else sorted(method.self_calls - {name}):
+            inner = self._changed_in(cls, called, None, depth + 1)
+            if inner and (call is None or self._comes_to(called, call, owner, method)):
+                return inner
+        return own
 
-    def _comes_to(self, called: str, call: Call, found: tuple[PytreeClass, Function]) -> bool:
+    def _comes_to(self, called: str, call: Call, owner: PytreeClass, method: Function) -> bool:
         """Whether a call of a method may come to where that calls another one of its `self`."""
-        owner, method = found
         body = self.evaluator.calls.body_of(FunctionSymbol(owner.module, method)) or ()
-        left, path = left_out(call, method, body, self._optional()), f"{method.self_name}.{called}"
-        calling = [id(s) for s in walk(body) if any(isinstance(p, Call) and dotted(p.func) == path for p in own_parts(s))]
-        return not calling or not left.issuperset(calling)
+        path = f"{method.self_name}.{called}"
+        calling = {id(s) for s in walk(body) for p in own_parts(s) if isinstance(p, Call) and dotted(p.func) == path}
+        return not calling or not calling <= left_out(call, method, body, self._optional())
 
     def _optional(self) -> set[str]:
         """The parameters of the function that may be None."""

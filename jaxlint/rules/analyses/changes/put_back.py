@@ -6,7 +6,7 @@ from collections import Counter
 
 from jaxlint.infer.bodies.slots import Slot, slot_of
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Name, dotted, is_none
+from jaxlint.syntax.expressions import Name, dotted, is_none, unpacked
 from jaxlint.syntax.statements import Assign, Body, bound_names, walk
 
 
@@ -17,11 +17,12 @@ def is_put_back(slot: Slot, function: Function, body: Body) -> bool:
     saved: set[str] = set()
     for statement in statements:
         if isinstance(statement, Assign):
-            value = statement.value
-            if isinstance(value, Name) and value.id in saved and slot in map(slot_of, statement.targets):
+            pairs = [pair for target in statement.targets for pair in unpacked(target, statement.value)]
+            given = [value for target, value in pairs if slot_of(target) == slot]
+            if any(isinstance(value, Name) and value.id in saved for value in given):
                 return True
-            names = {target.id for target in statement.targets if isinstance(target, Name)}
-            saved |= {name for name in names if slot_of(value) == slot and bound[name] == 1}
+            names = {target.id for target, value in pairs if isinstance(target, Name) and slot_of(value) == slot}
+            saved |= {name for name in names if bound[name] == 1}
     return False
 
 

@@ -21,7 +21,7 @@ from jaxlint.rules.analyses.changes.stale import forgets, is_given, is_read_harm
 from jaxlint.rules.analyses.fields.needed_numbers import need_of
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods, run_by
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Name, dotted, last_name
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Name, dotted, last_name, unpacked
 from jaxlint.syntax.statements import (
     Assign,
     Augment,
@@ -109,9 +109,10 @@ def _calling(attr: str, holders: Mapping[str, Function], cls: PytreeClass) -> di
 def _is_put_back(event: AssignAttribute, body: Body) -> bool:
     """Whether the attribute is given back what a variable has taken from it."""
     path = f"{event.receiver_text}.{event.attr}"
-    assigned = [s for s in walk(body, nested=False) if isinstance(s, Assign) and len(s.targets) == 1]
-    saved = {dotted(s.targets[0]) for s in assigned if dotted(s.value) == path}
-    return any(dotted(s.targets[0]) == path and dotted(s.value) in saved for s in assigned)
+    assigned = (s for s in walk(body, nested=False) if isinstance(s, Assign) and len(s.targets) == 1)
+    pairs = [(dotted(target), dotted(value)) for s in assigned for target, value in unpacked(s.targets[0], s.value)]
+    saved = {target for target, value in pairs if value == path}
+    return any(target == path and value in saved for target, value in pairs)
 
 
 def _runs_otherwise(path: str, holder: str, code: CodeRead) -> bool:
