@@ -147,7 +147,7 @@ def _problem(cls: PytreeClass, field: Field, marker: Marker, evaluator: Evaluato
         advice = "drop the marker, as arrays belong among the leaves"
         fix = drop_marker(field, cls.module, evaluator.model)
     message = f"{start}: {name} is {consequence}; {advice}"
-    confidence = data_confidence(field, cls, evaluator)
+    confidence = data_confidence(field, cls, evaluator, is_marked=True)
     at = _place(cls, field, marker)
     return Problem(at=at, message=message, reason=reason, help=advice, confidence=confidence, fix=fix)
 

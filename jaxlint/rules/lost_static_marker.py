@@ -45,13 +45,13 @@ class LostStaticMarker(ClassRule):
     from flax import struct
 
     @struct.dataclass
-    class Layer:
-        weight: jax.Array
-        units: int = struct.field(pytree_node=False, default=1)
+    class Distance:
+        value: jax.Array
+        unit: str = struct.field(pytree_node=False, default="m")
 
     @struct.dataclass
-    class Wide(Layer):
-        units: int = 64
+    class Far(Distance):
+        unit: str = "km"
     ```
 
     ## Use instead
@@ -61,13 +61,13 @@ class LostStaticMarker(ClassRule):
     from flax import struct
 
     @struct.dataclass
-    class Layer:
-        weight: jax.Array
-        units: int = struct.field(pytree_node=False, default=1)
+    class Distance:
+        value: jax.Array
+        unit: str = struct.field(pytree_node=False, default="m")
 
     @struct.dataclass
-    class Wide(Layer):
-        units: int = struct.field(pytree_node=False, default=64)
+    class Far(Distance):
+        unit: str = struct.field(pytree_node=False, default="km")
     ```
 
     ## Frameworks
@@ -84,8 +84,8 @@ class LostStaticMarker(ClassRule):
 
     A field that becomes an array in the subclass is meant to become a leaf, and so is one that says so
     (`pytree_node=True`); neither is reported. A lost marker of a class that is not seen to go into a transformation is
-    reported with low confidence, unless it has arrays and the field holds what JAX refuses, or an `int`. A default
-    without an annotation is reported where instances of the class are made by the constructor of its dataclass.
+    reported with low confidence, unless it has arrays and the field holds what JAX refuses. A default without an
+    annotation is reported where instances of the class are made by the constructor of its dataclass.
 
     ## References
 
@@ -110,7 +110,8 @@ class LostStaticMarker(ClassRule):
                 if base is None or before is None or before.role is not Role.STATIC:
                     continue
                 if not _is_meant(field, cls, evaluator):
-                    yield _lost(cls, field, base, data_confidence(field, cls, evaluator), evaluator)
+                    confidence = data_confidence(field, cls, evaluator, is_marked=False)
+                    yield _lost(cls, field, base, confidence, evaluator)
         if not cls.symbol.declaration.conditional_body and _is_constructed(cls):
             for assignment in cls.symbol.declaration.assignments:
                 overridden = _overridden(cls, assignment)

@@ -47,22 +47,23 @@ def leaf_consequence(field: Field, cls: PytreeClass, evaluator: Evaluator) -> st
     return "data, which jax.jit traces or, if it is no array, refuses (TypeError)"
 
 
-def data_confidence(field: Field, cls: PytreeClass, evaluator: Evaluator) -> Confidence:
+def data_confidence(field: Field, cls: PytreeClass, evaluator: Evaluator, *, is_marked: bool) -> Confidence:
     """How certain it is that a field which is meant to be static does harm as data.
 
     It does where instances are seen to go into a transformation. It does, too, where they hold arrays and JAX refuses
-    the value of the field, or Python may need to know it.
+    the value of the field, or Python may need to know it: if the field itself `is_marked` as static.
     """
-    fails = _has_arrays(cls, evaluator) and _may_fail(field, cls, evaluator)
+    fails = _has_arrays(cls, evaluator) and _may_fail(field, cls, evaluator, is_marked=is_marked)
     return Confidence.HIGH if fails or is_seen_to_cross(cls, evaluator) else Confidence.LOW
 
 
-def _may_fail(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+def _may_fail(field: Field, cls: PytreeClass, evaluator: Evaluator, *, is_marked: bool) -> bool:
     """Whether jax refuses the values of the field, or Python may need what they are."""
     value = _value_of(field, cls, evaluator)
     if isinstance(value, Instance):
         return not value.cls.is_pytree and value.cls.bases_known
-    return isinstance(value, Scalar) and value.kind in ("str", "bytes", "int", "bool")
+    kinds = ("str", "bytes", "int", "bool") if is_marked else ("str", "bytes")
+    return isinstance(value, Scalar) and value.kind in kinds
 
 
 def _has_arrays(cls: PytreeClass, evaluator: Evaluator) -> bool:
