@@ -28,6 +28,7 @@ from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.methods import text_of
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.symbols.outline import Function, Import, Parameter
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Name, dotted, root
 from jaxlint.syntax.spelling import nearest
 
@@ -36,6 +37,8 @@ _ANY_OBJECT = frozenset(dir(object())) | {"__dict__", "__annotations__", "__modu
 #: So many attributes that a class does not have show that an annotation stands for another one.
 _TOO_MANY = 3
 _ASKING = frozenset({"hasattr", "getattr", "type", "cast", "vars", "asdict", "fields"})
+#: What tells a type checker to pass over a line.
+_PASSED_OVER = re.compile(r"#\s*(?:type|pyright|pyrefly|ty)\s*:\s*ignore\b")
 
 
 class UnknownAttribute(NodeRule):
@@ -107,7 +110,7 @@ class UnknownAttribute(NodeRule):
     base class and reads a field of a visible subclass is not reported, nor is one that reads three or more attributes
     that the class does not have, nor are classes of which neither their own module nor those that import it make an
     instance. Where only an annotation names the class, no field is spelled like the attribute, and something else in
-    sight has that name, the finding is of low confidence.
+    sight has that name, or the line says `# type: ignore`, the finding is of low confidence.
 
     ## References
 
@@ -160,7 +163,7 @@ class UnknownAttribute(NodeRule):
             for part, options in missing.values():
                 if len(missing) < _TOO_MANY or all(one.exact for one in options):
                     others = not asked.concerns(part.value) and any(
-                        one.declared and _may_be_of_another(part.attr, one.cls, code, evaluator) for one in options
+                        one.declared and _may_be_of_another(part, one.cls, code, evaluator) for one in options
                     )
                     yield _problem(part, [one.cls for one in options], is_hoped=others)
 
@@ -308,12 +311,15 @@ def _is_known(cls: PytreeClass) -> bool:
     return known and not any(is_stub(c.module) and not is_train_state(c) for c in cls.mro)
 
 
-def _may_be_of_another(attr: str, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
+def _may_be_of_another(part: Attribute, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> bool:
     """Whether what an annotation names may be of another class, which has the attribute: an array, a dict, a list, …
 
     Or something of that name is declared, given or set where the class or the function is known, or in another class
-    that is called like it.
+    that is called like it; or whoever wrote the line has told a type checker to pass over it.
     """
+    attr = part.attr
+    if _PASSED_OVER.search(code.place.module.source.line(place_of(part.at).row)):
+        return True
     if attr in OF_ARRAYS or any(hasattr(kind, attr) for kind in (dict, list, tuple, set, str, float)):
         return True
     written = re.compile(rf"\bdef {attr}\b|(?<!\w){attr}\s*=(?!=)|(?<![\w.]){attr}\s*:|['\"]{attr}['\"]")
