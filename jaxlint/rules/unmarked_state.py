@@ -318,6 +318,8 @@ def _wrapped(containers: Sequence[_Container], cls: PytreeClass, evaluator: Eval
     for one in containers:
         value, first = one.assignment.value, _summands(one.written)[0]
         kind = "dict" if isinstance(first, DictDisplay) else getattr(first, "kind", "")
+        if isinstance(value, Call) and dotted(value.func) == "tuple":
+            kind = "tuple"
         name = {"list": "List", "dict": "Dict", "tuple": "data"}.get(kind)
         if value is None or name is None:
             return None
