@@ -46,9 +46,11 @@ def _class_called(func: Expr) -> Expr:
 
 
 def shows_body(function: Function, outline: Outline) -> bool:
-    """Whether other modules look into a function: not if it says what it returns and does nothing else to others."""
-    is_said = function.returns is not None and not (
-        function.may_return_copy or function.acts or makes_what_it_says(function)
-    )
+    """Whether other modules look into a function.
+
+    Not if it says what it returns, does nothing else to others, and asks them for nothing that a tracer has not.
+    """
+    tells_more = function.acts or function.asks or function.may_return_copy or makes_what_it_says(function)
+    is_said = function.returns is not None and not tells_more
     is_closed = is_said and function.name not in _TELLING and not function.self_assignments
     return not is_closed or "flatten" in function.name or changes_modules(outline)

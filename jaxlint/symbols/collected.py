@@ -58,7 +58,7 @@ class FunctionContent:
         self.traits: set[str] = set()
         self.mutations: set[str] = set()
         self.statements = 0
-        self.acts = self.checks = False
+        self.acts = self.checks = self.asks = False
         #: The variables that have only been given new containers so far, and those that were given something else.
         self.fresh: set[str] = set()
         self.given: set[str] = set()
@@ -151,6 +151,7 @@ class FunctionContent:
             only_returns=only_returns(node.body),
             acts=self.acts,
             checks=self.checks,
+            asks=self.asks,
             effects=tuple(effects_of(node.body)) if self.scope.keeps_values and takes_class(node) else (),
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from jaxlint.libraries.arrays import ARRAY_TRAITS
+from jaxlint.libraries.static_arguments import SHAPED
 from jaxlint.symbols.outline import (
     CLASS_PARAMETERS,
     EXPECTS_ERROR,
@@ -366,3 +367,30 @@ def _is_object(node: ast.expr) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr not in _PLAIN_ATTRIBUTES
     return isinstance(node, ast.Name) and not node.id.isupper()
+
+
+def asks_attribute(node: ast.Call | ast.Slice) -> bool:
+    """Whether a slice, a shape or the number of turns of a loop is made of an attribute: a tracer cannot be asked."""
+    if isinstance(node, ast.Slice):
+        return any(map(_is_of_attribute, (node.lower, node.upper)))
+    name = last_name(node.func)
+    if name == "range":
+        return any(map(_is_of_attribute, node.args))
+    if name not in SHAPED:
+        return False
+    position, keyword = SHAPED[name]
+    given = [*node.args[position : position + 1], *(k.value for k in node.keywords if k.arg == keyword)]
+    asked = (part for one in given for part in (one.elts if isinstance(one, (ast.Tuple, ast.List)) else (one,)))
+    return any(map(_is_of_attribute, asked))
+
+
+def _is_of_attribute(node: ast.expr | None) -> bool:
+    """Whether a number is an attribute of a variable, which no array has, or is computed from one."""
+    match node:
+        case ast.UnaryOp(operand=operand):
+            return _is_of_attribute(operand)
+        case ast.BinOp(left=left, right=right):
+            return _is_of_attribute(left) or _is_of_attribute(right)
+        case ast.Attribute(value=ast.Name(), attr=attr):
+            return attr not in ARRAY_TRAITS
+    return False

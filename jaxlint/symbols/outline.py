@@ -145,6 +145,8 @@ class Function(msgspec.Struct, array_like=True, gc=False):
     acts: bool = False
     #: Whether it asserts or raises something.
     checks: bool = False
+    #: Whether it asks for the value of an attribute: in a slice, in a shape, or how often to do something.
+    asks: bool = False
     #: The calls that stand alone in the body of a function that is given a class.
     effects: tuple[Call, ...] = ()
     #: The updates that variables are given, and nothing else, which are returned: `new = self.replace(...)`.

@@ -8,6 +8,7 @@ from typing import Any
 from jaxlint.libraries.arrays import ARRAY_TRAITS
 from jaxlint.symbols.collected import START, Context, FunctionContent, UnitContent
 from jaxlint.symbols.nodes import (
+    asks_attribute,
     chooses_objects,
     collects_objects,
     compares_objects,
@@ -289,6 +290,10 @@ class Scanner:
             elif kind is ast.Subscript:
                 push(current.value)
                 push(current.slice)
+            elif kind is ast.Slice:
+                if function is not None and asks_attribute(current):
+                    function.asks = True
+                extend(ast.iter_child_nodes(current))
             elif kind is ast.Tuple or kind is ast.List:
                 extend(current.elts)
             elif kind in _BINDING:
@@ -328,6 +333,8 @@ class Scanner:
             calls.add(given.attr)
         if chooses_objects(call):
             calls.add(CHOOSES)
+        if self.function is not None and asks_attribute(call):
+            self.function.asks = True
         if type(func) is ast.Attribute:
             attr = func.attr
             if attr != "replace" or call.keywords:
