@@ -193,7 +193,8 @@ class LostMutation(BodyRule):
                     yield from _while_tracing(mutation, mutation.owner, code, function, evaluator)
         lost = list(_unused(found, code, evaluator))
         shown = {id(mutation.at) for mutation, _ in lost}
-        lost += [one for one in found if id(one[0].at) not in shown and _is_looked_for(*one, function, code, evaluator)]
+        rest = [one for one in found if id(one[0].at) not in shown]
+        lost += [one for one in rest if _is_looked_for(*one, found, code, evaluator)]
         for mutation, slot in lost:
             first = next(a for a in applied if slot.root in a.rebuilt_parameters(function))
             fix = None
@@ -322,9 +323,11 @@ def _makers(body: Body) -> dict[int, tuple[str, str]]:
     return makers
 
 
-def _is_looked_for(mutation: Mutation, slot: Slot, function: Function, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether something is added up in an attribute, and a caller that keeps the object reads it, whatever is used."""
-    if not mutation.purpose.adds or not mutation.of_attribute:
+def _is_looked_for(
+    mutation: Mutation, slot: Slot, found: list[tuple[Mutation, Slot]], code: CodeRead, evaluator: Evaluator
+) -> bool:
+    """Whether something is added up in an attribute, and a caller keeps the object and reads one that is changed."""
+    if code.function is None or not mutation.purpose.adds or not mutation.of_attribute:
         return False
     read = {id(p.value) for p in all_parts(code.body) if isinstance(p, Attribute)}
     taking = (s for s in walk(code.body) if all(stored.root != slot.root for _, stored in changed_by(s)))
@@ -334,7 +337,8 @@ def _is_looked_for(mutation: Mutation, slot: Slot, function: Function, code: Cod
     is_there = slot.path[-1:] == mutation.slot.path[-1:]
     holder, part = (slot.path[:-1], mutation.purpose.part) if is_there else (slot.path, ())
     beside = [Slot(slot.root, (*holder, attr)) for attr in mutation.beside]
-    return is_missed(function, [slot.below(*part), *beside], code.place, evaluator)
+    beside += [other.below(*m.purpose.part) for m, other in found if m is not mutation and other.root == slot.root]
+    return is_missed(code.function, [slot.below(*part), *beside], code.place, evaluator)
 
 
 def _lost(
