@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -41,6 +41,17 @@ _MOST_HOMES = 8
 ByParameter = Mapping[str, "Value | None"]
 
 
+class Passing(NamedTuple):
+    """What a module does to the classes of what it passes on, by their keys."""
+
+    #: The transformed functions that take instances.
+    transformed: Mapping[Key, TracedBy]
+    #: Those whose leaves it replaces by what is no array.
+    replaced: frozenset[Key]
+    #: Those of them whose leaves it replaces by None.
+    emptied: frozenset[Key]
+
+
 class Listener(Protocol):
     """Reads the calls of functions of other modules (`infer.reading.reader.ModuleReader`)."""
 
@@ -49,8 +60,8 @@ class Listener(Protocol):
     ) -> dict[Key, ByParameter]:
         """What a module passes to functions that it calls by some names."""
 
-    def passing(self, module: Module) -> tuple[Mapping[Key, TracedBy], frozenset[Key]]:
-        """The classes of what a module passes to transformed functions, and those whose leaves it replaces by None."""
+    def passing(self, module: Module) -> Passing:
+        """The classes of what a module passes to transformed functions, and those whose leaves it replaces."""
 
 
 class CallsElsewhere:
@@ -60,7 +71,7 @@ class CallsElsewhere:
         self.model = model
         self._listener = listener
         self._around: dict[str, Sequence[str]] = {}
-        self._passing: dict[str, tuple[Mapping[Key, TracedBy], frozenset[Key]]] = {}
+        self._passing: dict[str, Passing] = {}
 
     def passed(self, functions: Iterable[FunctionSymbol], module: Module) -> dict[Key, dict[str, Value]]:
         """What all calls of functions of a module in other modules agree on, by function and parameter."""
@@ -84,18 +95,20 @@ class CallsElsewhere:
 
         The module that is `checked` counts, too: so far only those of its units were read that may hold a finding.
         """
-        for home, (passing, _) in self._read(cls, checked):
-            if cls.symbol.key in passing:
-                return replace(passing[cls.symbol.key], home=home.path)
+        for home, passing in self._read(cls, checked):
+            if cls.symbol.key in passing.transformed:
+                return replace(passing.transformed[cls.symbol.key], home=home.path)
         return None
+
+    def is_replaced(self, cls: PytreeClass, checked: Module | None) -> bool:
+        """Whether such a module maps the leaves of an instance of the class to what is no array."""
+        return any(cls.symbol.key in passing.replaced for _, passing in self._read(cls, checked))
 
     def is_emptied(self, cls: PytreeClass, checked: Module | None) -> bool:
         """Whether such a module maps the leaves of an instance of the class to None."""
-        return any(cls.symbol.key in emptied for _, (_, emptied) in self._read(cls, checked))
+        return any(cls.symbol.key in passing.emptied for _, passing in self._read(cls, checked))
 
-    def _read(
-        self, cls: PytreeClass, checked: Module | None
-    ) -> Iterator[tuple[Module, tuple[Mapping[Key, TracedBy], frozenset[Key]]]]:
+    def _read(self, cls: PytreeClass, checked: Module | None) -> Iterator[tuple[Module, Passing]]:
         """What the module of a class, and those that know it, pass to transformed functions, one after the other."""
         paths = [path for path in self._homes(cls.module) if checked is None or path != checked.path]
         near = paths if len(paths) <= _MOST_HOMES else ()

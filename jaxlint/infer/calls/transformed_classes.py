@@ -35,7 +35,8 @@ class TracedClasses:
         self._filtered: dict[str, bool] = {}
         #: What other modules are seen to pass to transformed functions, of a class that this one may not.
         self.elsewhere: Callable[[PytreeClass], TracedBy | None] = lambda cls: None
-        #: Whether other modules are seen to replace the leaves of a class by None.
+        #: Whether other modules are seen to replace the leaves of a class, and whether they do so by None.
+        self.replaced_elsewhere: Callable[[PytreeClass], bool] = lambda cls: False
         self.emptied_elsewhere: Callable[[PytreeClass], bool] = lambda cls: False
 
     def start(self) -> None:
@@ -63,12 +64,18 @@ class TracedClasses:
 
     def is_replaced(self, cls: PytreeClass) -> bool:
         """Whether the leaves of an instance of the class, or of one that inherits from it, are seen to be replaced."""
-        return not self._replaced.isdisjoint(self.evaluator.model.family(cls).keys)
+        family = self.evaluator.model.family(cls)
+        return any(one.symbol.key in self._replaced or self.replaced_elsewhere(one) for one in family)
 
     def is_emptied(self, cls: PytreeClass) -> bool:
         """Whether such leaves are seen to be replaced by None, some of them at least."""
         family = self.evaluator.model.family(cls)
         return any(one.symbol.key in self._emptied or self.emptied_elsewhere(one) for one in family)
+
+    @property
+    def replaced(self) -> frozenset[Key]:
+        """The classes whose leaves the module being read replaces by what is no array."""
+        return frozenset(self._replaced)
 
     @property
     def emptied(self) -> frozenset[Key]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from jaxlint.infer.bodies.declarations import Declarations
 from jaxlint.infer.calls.calls import CallEvaluator
-from jaxlint.infer.calls.elsewhere import ByParameter, CallsElsewhere
+from jaxlint.infer.calls.elsewhere import ByParameter, CallsElsewhere, Passing
 from jaxlint.infer.calls.holding import constructor_of
 from jaxlint.infer.calls.passing import worth_passing, worth_telling
 from jaxlint.infer.calls.transformed_classes import TracedClasses
@@ -29,7 +29,7 @@ from jaxlint.infer.reading.flow import UnitReader
 from jaxlint.infer.transforms.applied import Applied
 from jaxlint.infer.transforms.calling import piece_of
 from jaxlint.libraries.transforms import LAST_NAMES
-from jaxlint.project.index import Key, TracedBy
+from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
@@ -86,6 +86,7 @@ class ModuleReader:
         self.elsewhere = CallsElsewhere(model, self._listener)
         self.to_ask = FunctionsToAsk(self.triggers, self.elsewhere)
         self.traced.elsewhere = lambda cls: self.elsewhere.passing(cls, self.checked)
+        self.traced.replaced_elsewhere = lambda cls: self.elsewhere.is_replaced(cls, self.checked)
         self.traced.emptied_elsewhere = lambda cls: self.elsewhere.is_emptied(cls, self.checked)
         #: Reads the calls in other modules, once that is needed; how many readers listen for others.
         self.listening: ModuleReader | None = None
@@ -303,15 +304,15 @@ class ModuleReader:
             self._ask([module.outline.functions[name] for name in callers if name in module.outline.functions], module)
         return {symbol.key: self.call_sites.passed_to(symbol) for symbol in functions}
 
-    def passing(self, module: Module) -> tuple[Mapping[Key, TracedBy], frozenset[Key]]:
-        """The classes of what a module passes to transformed functions, and those whose leaves it replaces by None."""
+    def passing(self, module: Module) -> Passing:
+        """The classes of what a module passes to transformed functions, and those whose leaves it replaces."""
         chosen = self.triggers.passing(module)
         if not chosen:
-            return {}, frozenset()
+            return Passing({}, frozenset(), frozenset())
         self._returns.clear()
         self._events(module, chosen)
         self.unread.clear()
-        return self.traced.noted, self.traced.emptied
+        return Passing(self.traced.noted, self.traced.replaced, self.traced.emptied)
 
     def _applied(self, function: Function) -> tuple[Applied, ...]:
         """What is applied to a function of the module being read."""
