@@ -28,6 +28,7 @@ from jaxlint.syntax.expressions import (
     Binary,
     Call,
     Constant,
+    Expr,
     Name,
     dotted,
     forced_assignment,
@@ -40,8 +41,7 @@ from jaxlint.syntax.statements import (
     Body,
     Return,
     all_parts,
-    bound_once,
-    looked_up,
+    bound_names,
     parts,
     target_names,
     walk,
@@ -286,14 +286,26 @@ def _is_missed(at: object, field: Field, cls: PytreeClass, place: Place, evaluat
 
 def _is_given(made: Call, name: str, cls: PytreeClass, body: Body, place: Place, evaluator: Evaluator) -> bool:
     """Whether a body gives what it makes, by itself or by a variable, to a function that computes with a field."""
-    once, resolver = bound_once(body), evaluator.model.resolver
+    resolver = evaluator.model.resolver
     scope = "" if place.function is None else place.function.inner_scope
     for call in (part for part in all_parts(body, nested=False) if isinstance(part, Call)):
-        if any(looked_up(argument.value, once) is made for argument in call.args):
+        if any(_is_what_was_made(argument.value, made, call, body) for argument in call.args):
             symbol = resolver.follow(resolver.resolve(call.func, place.module, scope))
             if isinstance(symbol, FunctionSymbol) and _is_computed_with(name, cls, symbol, evaluator):
                 return True
     return False
+
+
+def _is_what_was_made(expr: Expr, made: Call, call: Call, body: Body) -> bool:
+    """Whether a call is given what another one makes: at once, or by a variable that is given nothing else before.
+
+    What the variable is given of the call itself comes later: `state = step(state)`.
+    """
+    if not isinstance(expr, Name):
+        return expr is made
+    binding = [s for s in walk(body, nested=False) if expr.id in bound_names(s)]
+    before = [s for s in binding if not (isinstance(s, Assign) and any(part is call for part in parts(s.value)))]
+    return len(before) == 1 and isinstance(before[0], Assign) and before[0].value is made
 
 
 def _is_computed_with(name: str, cls: PytreeClass, function: FunctionSymbol, evaluator: Evaluator) -> bool:
