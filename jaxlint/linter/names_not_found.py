@@ -35,7 +35,7 @@ def _problem(name: str, project: Project, modules: Sequence[Module]) -> str:
         return ""
     for end in range(len(parts) - 1, 0, -1):
         holder = ".".join(parts[:end])
-        found = [one for i in importers if (one := project.find_unnoted(holder, i)) is not None]
+        found = [one for i in importers if (one := project.find(holder, i)) is not None]
         if found:
             may_be_there = any(_may_have(module, parts[end]) for module in found)
             if may_be_there or (found[0].is_package and _is_mentioned(parts[end], modules)):

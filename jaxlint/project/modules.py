@@ -377,12 +377,16 @@ class Project:
 
     # -- imports ----------------------------------------------------------------------------
 
-    def find(self, name: str, importer: Module) -> Module | None:
-        """The module that `import name` means in `importer`, or None if it cannot be seen."""
-        return self._from(importer, self.find_unnoted(name, importer))
+    def find(self, name: str, importer: Module, level: int = 0) -> Module | None:
+        """The module that `import name` means in `importer`, or None if it cannot be seen; `level` counts the dots.
 
-    def find_unnoted(self, name: str, importer: Module) -> Module | None:
-        """The module that `find` returns, without a note that `importer` reaches it: for the graph of all imports."""
+        It is not reached by that: who reads it says so (`reach`).
+        """
+        if level:
+            folder = importer.path
+            for _ in range(level):
+                folder = os.path.dirname(folder)
+            return self._descend(folder, name.split(".") if name else [], importer)
         top = name.partition(".")[0]
         if top in OPAQUE_PACKAGES or top in sys.stdlib_module_names:
             return None
@@ -409,27 +413,16 @@ class Project:
                 return []
         return holding
 
-    def find_relative(self, level: int, name: str, importer: Module) -> Module | None:
-        """The module that `from ..name import` means in `importer` (`level` dots)."""
-        return self._from(importer, self.find_relative_unnoted(level, name, importer))
-
-    def find_relative_unnoted(self, level: int, name: str, importer: Module) -> Module | None:
-        """The same, for who makes the graph of all imports."""
-        folder = os.path.dirname(importer.path)
-        for _ in range(level - 1):
-            folder = os.path.dirname(folder)
-        return self._descend(folder, name.split(".") if name else [], importer)
-
-    def submodule(self, package: Module, name: str, asker: Module) -> Module | None:
-        """The module `name` inside a package (or namespace folder), which `asker` names."""
+    def submodule(self, package: Module, name: str) -> Module | None:
+        """The module `name` inside a package (or namespace folder)."""
         if not package.is_package:
             return None
         folder = package.path if os.path.isdir(package.path) else os.path.dirname(package.path)
-        return self._from(asker, self._descend(folder, [name], package))
+        return self._descend(folder, [name], package)
 
     def reach(self, path: str, start: Module) -> Module:
-        """The module of a file that the index names, asked about `start`."""
-        self.reached.note(self._start(start), path)
+        """The module of a file that the index or an import names, asked about `start`."""
+        self.reached.note(self.start(start), path)
         return self.add_file(path)
 
     def reach_for_findings(self, paths: Collection[str], checked: Module) -> list[Module]:
@@ -442,21 +435,15 @@ class Project:
 
         `start` is the module about which they are asked.
         """
-        return self.reached.ask(question, word, [self.add_file(path) for path in paths], self._start(start))
+        return self.reached.ask(question, word, [self.add_file(path) for path in paths], self.start(start))
 
-    def name_package(self, name: str, start: Module) -> None:
+    def name_package(self, name: str, start: str) -> None:
         """Note that a module names something of a package that our stubs may describe."""
-        self.reached.note(start.path, name.partition(".")[0])
+        self.reached.note(start, name.partition(".")[0])
 
-    def _start(self, module: Module) -> str:
+    def start(self, module: Module) -> str:
         """What stands for a module where it leads to others: its path; of a description of ours, its package."""
         return module.path if module.path in self._modules else module.name.partition(".")[0]
-
-    def _from(self, start: Module, module: Module | None) -> Module | None:
-        """The same module; where it was reached from is noted."""
-        if module is not None:
-            self.reached.note(self._start(start), module.path)
-        return module
 
     def _search(self, parts: list[str], roots: Iterable[str]) -> Module | None:
         namespace: Module | None = None

@@ -55,9 +55,7 @@ def import_graph(modules: Sequence[Module], project: Project, packages: Collecti
 def _imported(level: int, name: str, module: Module, project: Project) -> Module | None:
     """The module that an import means; if that cannot be found out, the importing module has failed."""
     try:
-        if level == 0:
-            return project.find_unnoted(name, module)
-        return project.find_relative_unnoted(level, name, module)
+        return project.find(name, module, level)
     except Exception as error:
         module.failure = error
         return None

@@ -4,7 +4,8 @@ Whatever the check of a file knows of another one, it got there from a module th
 `Project` that wants to know where it starts. There are two ways. A module is *reached*: by an import, as a part of a
 package, as who imports it, as who inherits from a class in it. It is read then, and what is found depends on its text,
 whatever is read. Or it is *asked* something that its text alone answers (`ANSWERS`): the caller gets nothing but the
-answer, and what is found depends on that. So what is found in a file, and what it adds to the index, depends on the
+answer, and what is found depends on that. From where a module has a name that it hands on is such an answer: the name
+stands for the module then, as what is reached. So what is found in a file, and what it adds to the index, depends on the
 texts of the modules that it leads to, on what was answered about these, on the index, and on nothing else: a rule may
 read what it likes of a module that it has.
 
@@ -21,15 +22,22 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
+from jaxlint.symbols.links import HERE
+
 if TYPE_CHECKING:
     from jaxlint.symbols.links import Imports
     from jaxlint.symbols.names_used import NamesUsed
+    from jaxlint.symbols.outline import Outline
 
 
 class Answering(Protocol):
     """What the text of a module alone tells: no answer can rest on anything else."""
 
     path: str
+
+    @property
+    def outline(self) -> Outline:
+        """All that it declares."""
 
     @property
     def imports(self) -> Imports:
@@ -100,6 +108,7 @@ ANSWERS: Mapping[str, Callable[[Answering, str], str]] = {
     "gives": _gives,
     "calls": _calls,
     "imports": _imports,
+    "leads": lambda module, name: module.outline.leads(name),
 }
 
 #: A kind of question, and about the module of which path it is asked.
@@ -221,6 +230,19 @@ class Reached:
             if said:
                 found[module.path] = self.noted.answers.setdefault(module.path, {})[asking] = sys.intern(said)
         return found
+
+    def lead(self, module: Answering, name: str, start: str) -> tuple[str, str]:
+        """Where a name of a module leads (`Outline.leads`), and what is reached: the module, or its name alone.
+
+        Who imports a name from a module that has imported it need not look again whenever that module changes.
+        """
+        said, place = module.outline.leads(name), module.path
+        if said != HERE:
+            place = f"{module.path}:{name}"
+            if ("leads", place) not in self.noted.asked:
+                self.ask("leads", name, [module], place)
+        self.note(start, place)
+        return said, place
 
     def add(self, other: Noted) -> None:
         """Add what was noted earlier, or in another process."""

@@ -6,7 +6,7 @@ Every answer is a `Symbol`. `Unknown` is an answer too, and never leads to a fin
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TypeAlias
 
@@ -14,6 +14,7 @@ import msgspec
 
 from jaxlint.libraries.packages import OTHER_SPELLINGS
 from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
+from jaxlint.symbols.links import HERE
 from jaxlint.symbols.outline import Assignment, Binding, Class, Definition, Function, Import, Scope
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Expr, Name, Span, dotted, is_none
@@ -30,9 +31,10 @@ class External(msgspec.Struct, frozen=True):
 
 
 class ModuleSymbol(msgspec.Struct, frozen=True):
-    """A module that jaxlint reads."""
+    """A module that jaxlint reads, by its path, and who names it: what is asked of it is noted as theirs."""
 
-    module: Module
+    path: str
+    start: str
 
 
 class _Declared(msgspec.Struct, frozen=True, eq=False, dict=True):
@@ -121,6 +123,7 @@ class Resolver:
         self.project = project
         self.known = known
         self.aliases = aliases
+        #: What the names of modules mean, and those that a module hands on: by what stands for them where they lead.
         self._module_names: dict[tuple[str, str], Symbol | None] = {}
         #: What names mean, by module and scope.
         self._looked_up: dict[tuple[str, str, str], Symbol] = {}
@@ -260,16 +263,16 @@ class Resolver:
         head, *attrs = (dotted(expr) or "").split(".")
         found = self._choose(before, head, module, scope) if before else UNKNOWN
         for attr in attrs:
-            found = self.member(self.follow(found), attr, module)
+            found = self.member(self.follow(found), attr)
         return found
 
-    def member(self, symbol: Symbol, attr: str, asker: Module | None = None) -> Symbol:
-        """The attribute `attr` of what `symbol` stands for, where `asker` writes it."""
+    def member(self, symbol: Symbol, attr: str) -> Symbol:
+        """The attribute `attr` of what `symbol` stands for."""
         match symbol:
             case External(name=name):
                 return self._external(f"{name}.{attr}")
-            case ModuleSymbol(module=module):
-                found = self._module_member(module, attr, asker or module)
+            case ModuleSymbol(path=path, start=start):
+                found = self._module_member(self.project.add_file(path), attr, start)
                 return UNKNOWN if found is None else found
             case ClassSymbol(module=module, declaration=declaration):
                 scope = module.outline.scopes.get(declaration.qualname)
@@ -284,7 +287,7 @@ class Resolver:
             case Name(id=name):
                 return self._lookup(name, module, self.scope_of(expr, module, scope))
             case Attribute(value=value, attr=attr):
-                return self.member(self.follow(self._resolve(value, module, scope)), attr, module)
+                return self.member(self.follow(self._resolve(value, module, scope)), attr)
         return UNKNOWN
 
     def _lookup(self, name: str, module: Module, start: str) -> Symbol:
@@ -312,13 +315,16 @@ class Resolver:
 
     def _module_name(self, module: Module, name: str) -> Symbol | None:
         """A name in a module's own namespace, with star imports; None if it has none."""
-        key = (module.path, name)
+        return self._once((module.path, name), lambda: self._own_name(module, name))
+
+    def _once(self, key: tuple[str, str], find: Callable[[], Symbol | None]) -> Symbol | None:
+        """What a name of a module means, found out once."""
         if key in self._module_names:
             return self._module_names[key]
         self._module_names[key] = UNKNOWN  # stops import cycles
         self._depth += 1
         try:
-            found = self._own_name(module, name)
+            found = find()
         finally:
             self._depth -= 1
         self._module_names[key] = found
@@ -334,8 +340,8 @@ class Resolver:
                 return found
         return None
 
-    def _module_member(self, module: Module, name: str, asker: Module) -> Symbol | None:
-        """What a module, which `asker` names, has of that name; None if it has nothing.
+    def _module_member(self, module: Module, name: str, start: str) -> Symbol | None:
+        """What a module has of that name, which is asked for at `start`; None if it has nothing.
 
         A folder without `__init__.py` that has no module of that name is not what is imported: Python prefers a package
         of its name wherever that is (`examples/flax` beside the library).
@@ -343,25 +349,39 @@ class Resolver:
         full = self._canonical(f"{module.name}.{name}")
         if full in self.known:
             return External(full)
-        found = self._module_name(module, name)
+        found = self._name_elsewhere(module, name, start)
         if found is None:
-            submodule = self.project.submodule(module, name, asker)
+            submodule = self.project.submodule(module, name)
             if submodule is not None:
-                return ModuleSymbol(submodule)
+                return ModuleSymbol(submodule.path, start)
             if module.is_namespace:
                 return External(full)
         return found
 
+    def _name_elsewhere(self, module: Module, name: str, start: str) -> Symbol | None:
+        """A name in the namespace of a module that need not be the one in which it is asked for."""
+        leads, place = self.project.reached.lead(module, name, start)
+        if not leads:
+            return None
+        if leads == HERE:
+            found = self._module_name(module, name)
+        else:
+            level, source, imported = leads.split(" ")
+            binding = Import(source, imported or None, int(level))
+            found = self._once((place, ""), lambda: self._imported(binding, module, place))
+        return ModuleSymbol(found.path, start) if isinstance(found, ModuleSymbol) else found
+
     def _starred(self, star: Import, name: str, module: Module) -> Symbol | None:
-        self.project.name_package(module.name if star.level else star.module, module)
+        start = self.project.start(module)
+        self.project.name_package(module.name if star.level else star.module, start)
         source = self._import_module(star, module)
         if not isinstance(source, Module):
             full = self._canonical(f"{source}.{name}")
             return External(full) if full in self.known or (name not in _BUILTINS and _is_opaque(full)) else None
-        exported = source.outline.all_names
+        exported = self.project.reach(source.path, module).outline.all_names
         if source.path == module.path or (name not in exported if exported is not None else name.startswith("_")):
             return None
-        return self._module_member(source, name, module)
+        return self._module_member(source, name, start)
 
     # -- bindings ---------------------------------------------------------------------------
 
@@ -390,7 +410,7 @@ class Resolver:
     def _symbol(self, binding: Binding, name: str, module: Module, scope: Scope) -> Symbol:
         match binding:
             case Import():
-                return self._imported(binding, module)
+                return self._imported(binding, module, self.project.start(module))
             case Definition(kind=kind, qualname=qualname):
                 full = self._canonical(f"{module.name}.{qualname}")
                 if full in self.known:
@@ -406,8 +426,9 @@ class Resolver:
                     return UNKNOWN
                 return ValueSymbol(module, scope.qualname, name, binding)
 
-    def _imported(self, binding: Import, module: Module) -> Symbol:
-        self.project.name_package(module.name if binding.level else binding.module, module)
+    def _imported(self, binding: Import, module: Module, start: str) -> Symbol:
+        """What a statement in a module imports, which is asked for at `start`."""
+        self.project.name_package(module.name if binding.level else binding.module, start)
         if binding.level == 0 and binding.name is not None:
             written = self._canonical(f"{binding.module}.{binding.name}")
             if written in self.known:
@@ -415,14 +436,14 @@ class Resolver:
         source = self._import_module(binding, module)
         if binding.name is None:
             if isinstance(source, Module):
-                return ModuleSymbol(source)
+                return ModuleSymbol(source.path, start)
             return External(self._canonical(source))
         if not isinstance(source, Module):
             return self._external(f"{source}.{binding.name}")
         if source.path == module.path:
-            submodule = self.project.submodule(source, binding.name, module)
-            return UNKNOWN if submodule is None else ModuleSymbol(submodule)
-        found = self._module_member(source, binding.name, module)
+            submodule = self.project.submodule(source, binding.name)
+            return UNKNOWN if submodule is None else ModuleSymbol(submodule.path, start)
+        found = self._module_member(source, binding.name, start)
         return UNKNOWN if found is None else found
 
     def is_missing(self, binding: Import, module: Module) -> bool:
@@ -430,17 +451,15 @@ class Resolver:
         source = self._import_module(binding, module) if binding.name is not None else ""
         if not isinstance(source, Module) or source.is_package or source.path == module.path or binding.name is None:
             return False
-        outline = source.outline
+        outline = self.project.reach(source.path, module).outline
         is_open = bool(outline.star_imports) or "__getattr__" in outline.module_scope.bindings
-        return not is_open and self._module_member(source, binding.name, module) is None
+        return not is_open and self._module_member(source, binding.name, self.project.start(module)) is None
 
     def _import_module(self, binding: Import, module: Module) -> Module | str:
         """The module an import reads, or its dotted name if it cannot be seen."""
-        if binding.level == 0:
-            return self.project.find(binding.module, module) or binding.module
-        found = self.project.find_relative(binding.level, binding.module, module)
-        if found is not None:
-            return found
+        found = self.project.find(binding.module, module, binding.level)
+        if found is not None or binding.level == 0:
+            return found or binding.module
         package = module.name.split(".")
         if not module.is_package:
             package = package[:-1]

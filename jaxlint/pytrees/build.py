@@ -244,12 +244,7 @@ class PytreeModel:
 
     def roots_seen(self, module: Module) -> frozenset[str]:
         """The roots of a module and of those that it imports."""
-        imported = [
-            self.project.find_unnoted(name, module)
-            if level == 0
-            else self.project.find_relative_unnoted(level, name, module)
-            for level, name in module.outline.imported_modules
-        ]
+        imported = [self.project.find(name, module, level) for level, name in module.outline.imported_modules]
         return frozenset(self.project.package_root(m.path) for m in (module, *imported) if m is not None)
 
     def sees_other(self, module: Module, method: str) -> bool:

@@ -5,6 +5,9 @@ from typing import NamedTuple, TypeAlias
 #: The modules that a module imports: how many dots, and the dotted name.
 Imports: TypeAlias = tuple[tuple[int, str], ...]
 
+#: What a name of a module means is said in the module itself.
+HERE = "here"
+
 
 class Links(NamedTuple):
     """The modules that a module imports, and the names of their classes that it may register."""

@@ -10,7 +10,7 @@ from typing import Tuple  # noqa: UP035
 
 import msgspec  # which must compile annotations that are text: here they are none
 
-from jaxlint.symbols.links import Links
+from jaxlint.symbols.links import HERE, Links
 from jaxlint.syntax.expressions import Argument, Attribute, Call, Display, Expr, Name, Span, dotted, last_name
 
 
@@ -319,6 +319,18 @@ class Outline(msgspec.Struct, array_like=True, gc=False):
     def module_scope(self) -> Scope:
         """The scope of the module itself, whose qualified name is empty."""
         return self.scopes[""]
+
+    def leads(self, name: str) -> str:
+        """From where the module has a name that one statement imports: the dots, the module, and the name in it.
+
+        Otherwise `HERE`; empty if it has no such name.
+        """
+        match self.module_scope.bindings.get(name):
+            case [Import(module, imported, level)]:
+                return f"{level} {module} {imported or ''}"
+            case None:
+                return HERE if self.star_imports else ""
+        return HERE
 
     @property
     def links(self) -> Links:

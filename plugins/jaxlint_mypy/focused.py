@@ -107,9 +107,9 @@ class VisibleProject(Project):
 
     module_type = GlimpsedModule
 
-    def find_unnoted(self, name: str, importer: Module) -> Module | None:
+    def find(self, name: str, importer: Module, level: int = 0) -> Module | None:
         """The module that `import name` means, or None if it cannot be seen."""
-        return None if is_known_package(name) else super().find_unnoted(name, importer)
+        return None if not level and is_known_package(name) else super().find(name, importer, level)
 
 
 def _text_of(module: Module) -> str:

@@ -20,7 +20,7 @@ BUG = "from flax import struct\n\n@struct.dataclass\nclass State:\n    x: int\n\
 #: Where an exception is raised while `broken.py` is looked at: the module, the name in it, and what finds the path.
 STAGES = {
     "outline": ("jaxlint.symbols.parsing", "parse"),
-    "imports": ("jaxlint.project.modules", "Project.find_unnoted"),
+    "imports": ("jaxlint.project.modules", "Project.find"),
     "indexing": ("jaxlint.infer.reading.indexing", "Indexer.index_module"),
     "building": ("jaxlint.pytrees.class_builder", "ClassBuilder.build"),
     "class rule": ("jaxlint.rules.unannotated_field", "UnannotatedField.check_class"),

@@ -75,7 +75,7 @@ def test_an_answer_that_stays_the_same_changes_nothing() -> None:
 def test_all_questions_are_answered_by_the_text_alone() -> None:
     one = module("from m import *\nimport flax.nnx\n\n\nclass A:\n    def f(self): ...\n\n\nregister(A)\n")
     asked = {"mentions": "register", "hands on": "", "has method": "A.f", "gives": "A register", "calls": ""}
-    asked |= {"imports": "optax flax.nn", "has attribute": "A.f"}
+    asked |= {"imports": "optax flax.nn", "has attribute": "A.f", "leads": "flax"}
     assert {question: ANSWERS[question](one, word) for question, word in asked.items()} == {
         "mentions": "c",
         "hands on": "*",
@@ -84,6 +84,7 @@ def test_all_questions_are_answered_by_the_text_alone() -> None:
         "calls": "c",
         "imports": "i",
         "has attribute": "a",
+        "leads": "0 flax ",
     }
     assert asked.keys() == ANSWERS.keys()
     assert not any(ANSWERS[question](module("x = 1\n"), word) for question, word in asked.items())

@@ -279,3 +279,55 @@ def test_what_all_compile(tmp_path: Path, checked: list[str]) -> None:
         path.read_text().replace("jax.lax.cond(state > 3, termination", "jax.lax.cond(state > 3, transition")
     )
     assert {"env3.py"} <= run() <= {"env3.py", "times.py", "__init__.py"}  # others give it `termination`, too
+
+
+LEAF = """import jax
+from flax import struct
+
+
+@struct.dataclass
+class Leaf{number}:
+    x: jax.Array
+"""
+USER = """import jax
+
+import suite
+from suite import Leaf{number}
+
+
+def use(leaf: Leaf{number}, other: suite.Leaf{number}):
+    leaf.x = other.x
+"""
+
+
+def test_names_that_a_package_hands_on(tmp_path: Path, checked: list[str]) -> None:
+    """Who imports a name from a package does not depend on the others, but on from where the package has this one."""
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    (tmp_path / "pyproject.toml").write_text("")
+    imports = "".join(f"from suite.leaf{number} import Leaf{number}\n" for number in NUMBERS)
+    (suite / "__init__.py").write_text(imports + "import suite\n\nx: suite.Leaf3\ny: suite.Leaf4\n")
+    for number in NUMBERS:
+        (suite / f"leaf{number}.py").write_text(LEAF.replace("{number}", str(number)))
+        (suite / f"user{number}.py").write_text(USER.replace("{number}", str(number)))
+
+    def run() -> tuple[set[str], set[str]]:
+        checked.clear()
+        settings = Settings(min_confidence=Confidence.LOW)
+        result = check_paths([str(tmp_path)], settings, cache=Cache(str(tmp_path / "cache")))
+        assert not result.errors
+        return {Path(path).name for path in checked}, {Path(one.path).name for one in result.findings}
+
+    users = {f"user{number}.py" for number in NUMBERS}
+    assert run()[1] == users
+    (suite / "leaf3.py").write_text(LEAF.replace("{number}", "3").replace("x:", "x: int\n    y:"))
+    again, found = run()
+    assert {"leaf3.py", "user3.py"} <= again <= {"leaf3.py", "user3.py", "__init__.py"}
+    assert found == users
+    (suite / "__init__.py").write_text("# longer\n" + (suite / "__init__.py").read_text())
+    assert run() == ({"__init__.py"}, users)
+    text = (suite / "__init__.py").read_text()
+    (suite / "__init__.py").write_text(text.replace("x: suite.Leaf3", "class Leaf3: ...") + "\n\nLeaf5 = None\n")
+    again, found = run()
+    assert again == {"__init__.py", "user3.py", "user5.py"}
+    assert found == users - {"user3.py", "user5.py"}

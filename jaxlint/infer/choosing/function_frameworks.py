@@ -16,9 +16,6 @@ _MODULES = " ".join(
 
 def reaches_function_framework(module: Module, project: Project) -> bool:
     """Whether a module, or one that it imports, imports such a framework."""
-    imported = [
-        project.find_unnoted(name, module) if level == 0 else project.find_relative_unnoted(level, name, module)
-        for level, name in module.outline.imported_modules
-    ]
+    imported = [project.find(name, module, level) for level, name in module.outline.imported_modules]
     near = [module.path, *(m.path for m in imported if m is not None)]
     return bool(project.ask("imports", _MODULES, near, module))

@@ -153,7 +153,8 @@ class GivenClasses:
                     match self.model.resolver.follow(self.model.resolver.resolve_name(name, module)):
                         case FunctionSymbol() as symbol if not is_stub(symbol.module) and calls_one_of(makes, symbol):
                             found.add(name)
-                        case ModuleSymbol(module=other) if not is_stub(other):
+                        case ModuleSymbol(path=path):
+                            other = self.model.project.reach(path, module)
                             functions = other.outline.functions.values()
                             outer = (f for f in functions if f.owner is None and not f.scope)
                             found.update(f.name for f in outer if calls_one_of(makes, FunctionSymbol(other, f)))

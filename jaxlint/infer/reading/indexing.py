@@ -123,9 +123,7 @@ class Indexer:
     def _is_described(self, name: str, module: Module) -> bool:
         """Whether an import is of a package whose classes our stubs describe."""
         package = name.partition(".")[0]
-        return package in DESCRIBED and (
-            package in ALWAYS_DESCRIBED or self._model.project.find_unnoted(name, module) is None
-        )
+        return package in DESCRIBED and (package in ALWAYS_DESCRIBED or self._model.project.find(name, module) is None)
 
     def _see(self, cls: PytreeClass) -> None:
         """Add what a class is called, has and does."""
