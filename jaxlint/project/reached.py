@@ -5,9 +5,9 @@ Whatever the check of a file knows of another one, it got there from a module th
 package, as who imports it, as who inherits from a class in it. It is read then, and what is found depends on its text,
 whatever is read. Or it is *asked* something that its text alone answers (`ANSWERS`): the caller gets nothing but the
 answer, and what is found depends on that. From where a module has a name that it hands on is such an answer: the name
-stands for the module then, as what is reached. So what is found in a file, and what it adds to the index, depends on the
-texts of the modules that it leads to, on what was answered about these, on the index, and on nothing else: a rule may
-read what it likes of a module that it has.
+stands for the module then, as what is reached. So what is found in a file, and what it adds to the index, depends on
+the texts of the modules that it leads to, on what was answered about these, on the index, and on nothing else: a rule
+may read what it likes of a module that it has.
 
 What leads from a module leads there for all that reach it. Only what rules look for in the importers of a module is no
 part of it: that concerns the findings of the module that is checked (`for_findings`), and nobody who reaches that.
@@ -236,7 +236,7 @@ class Reached:
 
         Who imports a name from a module that has imported it need not look again whenever that module changes.
         """
-        said, place = module.outline.leads(name), module.path
+        said, place = ANSWERS["leads"](module, name), module.path
         if said != HERE:
             place = f"{module.path}:{name}"
             if ("leads", place) not in self.noted.asked:

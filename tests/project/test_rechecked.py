@@ -320,14 +320,14 @@ def test_names_that_a_package_hands_on(tmp_path: Path, checked: list[str]) -> No
 
     users = {f"user{number}.py" for number in NUMBERS}
     assert run()[1] == users
-    (suite / "leaf3.py").write_text(LEAF.replace("{number}", "3").replace("x:", "x: int\n    y:"))
+    (suite / "leaf3.py").write_text(LEAF.replace("{number}", "3") + "\n    def f(self):\n        return 1\n")
     again, found = run()
     assert {"leaf3.py", "user3.py"} <= again <= {"leaf3.py", "user3.py", "__init__.py"}
     assert found == users
     (suite / "__init__.py").write_text("# longer\n" + (suite / "__init__.py").read_text())
     assert run() == ({"__init__.py"}, users)
     text = (suite / "__init__.py").read_text()
-    (suite / "__init__.py").write_text(text.replace("x: suite.Leaf3", "class Leaf3: ...") + "\n\nLeaf5 = None\n")
+    (suite / "__init__.py").write_text(text.replace("x: suite.Leaf3", "class Leaf3: ...") + "\n\ndef Leaf5(): ...\n")
     again, found = run()
     assert again == {"__init__.py", "user3.py", "user5.py"}
     assert found == users - {"user3.py", "user5.py"}
