@@ -146,7 +146,8 @@ class Traced:
         self._stages = stages
         self._evaluator = evaluator
         self._names = names
-        self._follow(code.statements)
+        #: What is not followed until somebody asks.
+        self._statements = code.statements
 
     @classmethod
     def _within(cls, callee: Callee, given: Mapping[str, Value], outer: Traced) -> Traced:
@@ -155,21 +156,25 @@ class Traced:
         new._code, new._stages, new._evaluator = None, outer._stages, outer._evaluator
         new._module, new._scope, new._parameters = callee.module, callee.scope, given
         new._names = set(given)
-        new._follow(list(walk(callee.body, nested=False)))
+        new._statements = list(walk(callee.body, nested=False))
         return new
 
-    def _follow(self, statements: Sequence[Statement]) -> None:
+    def _follow(self) -> None:
         """Add the variables that are given nothing but tracers."""
         given: dict[str, list[Expr]] = {}
+        statements, self._statements = self._statements, []
         for statement in statements:
             for name in bound_names(statement):
                 given.setdefault(name, []).append(statement.value if isinstance(statement, Assign) else Name(None, ""))
         self._names.difference_update(given)
         for _ in range(4):
-            self._names |= {name for name, values in given.items() if all(map(self.is_traced, values))}
+            asked = given.keys() - self._names
+            self._names |= {name for name in asked if all(map(self.is_traced, given[name]))}
 
     def is_traced(self, expr: Expr) -> bool:
         """Whether an expression is a tracer, or holds one."""
+        if self._statements:
+            self._follow()
         match expr:
             case Name(id=name):
                 return name in self._names
@@ -188,17 +193,16 @@ class Traced:
             case Call(func=func):
                 if self._stages and self._computes(func):
                     return True
-                if self._is_of_jax(func) and any(self.is_traced(a.value) for a in expr.args):
-                    return True
-                return self._is_worked_out(expr)
+                is_given = any(self.is_traced(a.value) for a in expr.args)
+                return (is_given and self._is_of_jax(func)) or self._is_worked_out(expr)
         return False
 
     def _is_worked_out(self, call: Call) -> bool:
         """Whether a function or method of the project returns what it computes of tracers, whatever happens there."""
-        given = {a.value.id: a.value for a in call.args if isinstance(a.value, Name)}
-        if isinstance(call.func, Attribute) and isinstance(call.func.value, Name):
-            given[call.func.value.id] = call.func.value
-        if self._code is None or call.has_star or self._names.isdisjoint(given):
+        if self._code is None or call.has_star:
+            return False
+        parts = (call.func.value if isinstance(call.func, Attribute) else None, *(a.value for a in call.args))
+        if not any(isinstance(part, Name) and part.id in self._names for part in parts):
             return False
         callee = called_by(call, self._code, self._evaluator, plainly=False)
         if callee is None or not callee.body or not isinstance(callee.body[-1], Return):
