@@ -13,11 +13,12 @@ from typing import TypeAlias
 import msgspec
 
 from jaxlint.libraries.packages import OTHER_SPELLINGS
+from jaxlint.project.bindings import is_bound_by, is_later, is_placeholder
 from jaxlint.project.modules import OPAQUE_PACKAGES, Module, Project
 from jaxlint.symbols.links import HERE
 from jaxlint.symbols.outline import Assignment, Binding, Class, Definition, Function, Import, Scope
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Expr, Name, Span, dotted, is_none
+from jaxlint.syntax.expressions import Attribute, Expr, Name, dotted
 from jaxlint.syntax.statements import parts
 
 _BUILTINS = frozenset(dir(builtins))
@@ -186,7 +187,7 @@ class Resolver:
         if inner is None or inner.kind != "class" or inner.parent is None:
             return scope
         bindings, at = inner.bindings.get(name.id, []), place_of(name.at)
-        is_outside = bindings and all(_is_bound_by(b, at) or _is_later(b, at, module) for b in bindings)
+        is_outside = bindings and all(is_bound_by(b, at) or is_later(b, at, module) for b in bindings)
         return inner.parent if is_outside else scope
 
     def follow(self, symbol: Symbol) -> Symbol:
@@ -224,7 +225,7 @@ class Resolver:
             if type(part) is not Name or part.id == symbol.name:
                 continue
             bindings = scope.bindings.get(part.id, [])
-            above = [b for b in bindings if not _is_later(b, symbol.assignment.at, symbol.module)]
+            above = [b for b in bindings if not is_later(b, symbol.assignment.at, symbol.module)]
             if len(above) < len(bindings) > 1:
                 yield part.id, self._choose(above, part.id, symbol.module, scope) if above else UNKNOWN
 
@@ -251,7 +252,7 @@ class Resolver:
         scope = module.outline.scopes.get(declaration.scope)
         head = expr.id if type(expr) is Name else _head(expr)  # asked of all bases
         bindings = scope.bindings.get(head, []) if scope is not None else []
-        later = [b for b in bindings if type(b) is not Import and _is_later(b, declaration.at, module)]
+        later = [b for b in bindings if type(b) is not Import and is_later(b, declaration.at, module)]
         if scope is None or not later:
             return self.resolve(expr, module, declaration.scope)
         is_repeated = any(later.count(b) > 1 for b in later)  # of two classes of one name, the first is not kept
@@ -398,7 +399,7 @@ class Resolver:
             dropped = "type_checking" if running else "runtime"
             candidates = [b for b in candidates if b.guard != dropped]
         if len(candidates) > 1:
-            real = [b for b in candidates if not _is_placeholder(b)]
+            real = [b for b in candidates if not is_placeholder(b)]
             candidates = real or candidates
         anew = scope.kind == "module" and all(isinstance(b, Import) and not b.guard for b in candidates)
         if scope.kind != "function" and candidates[-1].guard in ("", "try") and not anew:
@@ -490,26 +491,3 @@ def _is_opaque(name: str) -> bool:
 
 def _head(expr: Expr) -> str:
     return (dotted(expr) or "").partition(".")[0]
-
-
-def _is_bound_by(binding: Binding, place: Span) -> bool:
-    """Whether a place is in the value that a name is given: `dt = field(default=dt)`."""
-    return isinstance(binding, Assignment) and binding.value is not None and place_of(binding.value.at).holds(place)
-
-
-def _is_later(binding: Binding, place: Span, module: Module) -> bool:
-    """Whether a name is bound at a place, or below it; of imports that is not known."""
-    at: Span | None = None
-    if isinstance(binding, Assignment):
-        at = binding.at
-    elif isinstance(binding, Definition):
-        found = module.outline.classes.get(binding.qualname) or module.outline.functions.get(binding.qualname)
-        at = None if found is None else found.at
-    return at is not None and (at.row, at.column) >= (place.row, place.column)
-
-
-def _is_placeholder(binding: Binding) -> bool:
-    """`name = None`, `name: T`, or a name bound by a statement that says nothing of its value."""
-    return isinstance(binding, Assignment) and (
-        is_none(binding.value) or (binding.value is None and binding.annotation is not None)
-    )
