@@ -16,7 +16,7 @@ from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.pytrees.stubs import is_stub
-from jaxlint.symbols.outline import Assignment, Function, Import, SelfAssignment, Unit
+from jaxlint.symbols.outline import Assignment, Binding, Function, Import, SelfAssignment, Unit
 from jaxlint.syntax.ast_expressions import parse_annotation
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -231,18 +231,25 @@ class GivenClasses:
             piece, bindings = piece_of(function, module.outline), module.outline.module_scope.bindings
             taking = (a.call for a in module.outline.applying if piece.first <= a.call.at.row <= piece.last)
             given = {last_name(argument.value) for call in taking for argument in call.args}
-            called = sorted((piece.calls | piece.references | given) & bindings.keys())
-            self._getting[key] = any(self._is_maker(name, name in piece.calls, module, depth) for name in called)
+            made = {name for name, found in bindings.items() if len(found) == 1 and _is_made(found[0])}
+            called = sorted((piece.calls | piece.references | given | made) & bindings.keys())
+            self._getting[key] = any(self._is_maker(name, piece.calls, module, depth) for name in called)
         return self._getting[key]
 
-    def _is_maker(self, name: str, is_called: bool, module: Module, depth: int) -> bool:
+    def _is_maker(self, name: str, calls: frozenset[str], module: Module, depth: int) -> bool:
         """Whether a name stands for such a class, which is called, or for a function that may get an instance of one.
 
-        A function may also be differentiated to make what the name stands for.
+        A function may also be differentiated to make what the name stands for, or be a method of it.
         """
         symbol = self.model.resolver.follow(self.model.resolver.resolve_name(name, module))
+        is_called = name in calls
         if isinstance(symbol, ValueSymbol) and isinstance(symbol.assignment.value, Call):
             given = symbol.assignment.value.positional
+            made = self.model.resolver.resolve(symbol.assignment.value.func, symbol.module, symbol.scope)
+            if isinstance(made, ClassSymbol) and depth <= MOST_HELPERS:
+                functions = made.module.outline.functions
+                methods = (functions[names[-1]] for name, names in made.declaration.methods.items() if name in calls)
+                return any(self._calls_maker(method, made.module, depth + 1) for method in methods)
             symbol = self.model.resolver.resolve(given[0], symbol.module, symbol.scope) if given else symbol
         if isinstance(symbol, FunctionSymbol):
             may_follow = depth <= MOST_HELPERS and is_plain(symbol.declaration)
@@ -393,6 +400,11 @@ def _parameter_annotation(value: Expr | None, function: Function) -> Expr | None
     if not isinstance(value, Name):
         return None
     return next((p.annotation for p in function.parameters if p.name == value.id), None)
+
+
+def _is_made(binding: Binding) -> bool:
+    """Whether a name is given what a call makes, whose methods may be called."""
+    return isinstance(binding, Assignment) and isinstance(binding.value, Call)
 
 
 def is_plain(function: Function) -> bool:
