@@ -365,3 +365,38 @@ class Env:
 """
     settings = Settings(select=("JAX403", "JAX413"))
     assert fix_source(program.format(update), settings=settings, unsafe=True)[0] == program.format(after)
+
+
+def test_the_instance_of_a_method_that_returns_a_copy_stays() -> None:
+    """What it took from an attribute goes into the copy, and is not put back: a tracer would stay there."""
+    program = """\
+from typing import NamedTuple
+
+import jax
+
+
+class Data(NamedTuple):
+    obs: jax.Array
+
+
+@jax.tree_util.register_pytree_node_class
+class Buffer:
+    def __init__(self, data: Data, end):
+        self.data = data
+        self.end = end
+
+    def tree_flatten(self):
+        return (self.data, self.end), None
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(*children)
+
+    def add(self, x) -> "Buffer":
+        data = self.data
+        data.obs[self.end] = x
+        return Buffer(data, self.end + 1)
+"""
+    after, left = fix_source(program, settings=Settings(select=("JAX413",)), unsafe=True)
+    copied = "data = data._replace(obs=data.obs.at[self.end].set(x))"
+    assert after == program.replace("data.obs[self.end] = x", copied) and not left

@@ -30,6 +30,7 @@ from jaxlint.rules.analyses.fixes.in_row import assigned_in_row
 from jaxlint.rules.analyses.fixes.keeping import callers_go_on, is_held_elsewhere
 from jaxlint.rules.analyses.fixes.none_given import may_be_none
 from jaxlint.rules.analyses.fixes.origins import is_item_to_assign, origin_of
+from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted
 from jaxlint.syntax.statements import Do, own_parts, targets_of, walk
@@ -275,8 +276,11 @@ def binding(
         fix = fix.as_unsafe()
     is_item = isinstance(change, UpdateField) and change.template == "{value}"
     if is_lost(name, change.at, place, evaluator, is_array=is_item):
-        if (is_item or is_array_update) and _goes_on_alone(change, name, place, evaluator):
-            return None if is_item else fix.as_unsafe()
+        if _goes_on_alone(change, name, place, evaluator):
+            if is_array_update or (function is not None and _returns_own_copy(function, place)):
+                return fix.as_unsafe()
+            if is_item:
+                return None
         return _putting_back(change, name, place, evaluator, fix.imports) or returned
     if name in place.module.outline.scopes[place.scope].is_global:
         if is_lost(name, ANYTIME, replace(place, functions=()), evaluator, is_array=is_item):
@@ -299,6 +303,11 @@ def _goes_on_alone(change: UpdateField | AssignTo, name: str, place: Place, eval
     if place.method is None or origin is None or not origin.path.startswith(f"{place.method.self_name}."):
         return False
     return is_read_later(name, change.at, place, evaluator)
+
+
+def _returns_own_copy(function: Function, place: Place) -> bool:
+    """Whether a method of a pytree returns another instance, so that its own stays what it was."""
+    return place.owner is not None and place.owner.is_pytree and function.may_return_copy
 
 
 @proposing
