@@ -12,7 +12,7 @@ from jaxlint.cst.imports import spelled
 from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Cross
-from jaxlint.infer.known.values import Container, Value, as_instance, plain
+from jaxlint.infer.known.values import Container, Instance, Value, as_instance, plain
 from jaxlint.pytrees.framework import Role
 from jaxlint.rules.analyses.bodies.deleted_reads import DeletedReads, is_read_from_list
 from jaxlint.rules.analyses.bodies.read_after import ReadAfter
@@ -45,6 +45,8 @@ from jaxlint.syntax.statements import Body, Do, expressions, walk
 _SUBJECT = "donated arrays"
 #: Where the functions stand that make arrays.
 _MAKING_ARRAYS = ("jax.numpy.", "jax.random.", "jax.nn.initializers.")
+#: How many instances in each other are looked into.
+_MAX_DEPTH = 3
 
 
 class DonatedReuse(BodyRule):
@@ -217,16 +219,24 @@ def _part_read(
     """The first read of a variable that holds a leaf of what was donated, with its name and that of the leaf."""
     instance = as_instance(event.value)
     for name, attr in sorted(sharing.parts.items()) if instance is not None else ():
-        field = instance.cls.field(attr) if instance is not None else None
-        if instance is None or field is None or field.role is not Role.LEAF:
+        if instance is None or not _holds_arrays(attr, instance, evaluator):
             continue
         value = plain(evaluator.attribute_of(instance, attr))
-        if not (is_of_arrays(field, instance.cls, evaluator) or (isinstance(value, Container) and "params" in attr)):
-            continue
         found = ReadAfter(name, DeletedReads(name, value, evaluator).find).of(at, code.body)
         if found is not None:
             return found, name, attr
     return None
+
+
+def _holds_arrays(attr: str, holder: Instance, evaluator: Evaluator, depth: int = 0) -> bool:
+    """Whether an attribute is a leaf with arrays: one, parameters, or an instance that has such a leaf."""
+    field = holder.cls.field(attr)
+    if field is None or field.role is not Role.LEAF or depth > _MAX_DEPTH:
+        return False
+    held = plain(evaluator.attribute_of(holder, attr))
+    if (inner := as_instance(held)) is not None:
+        return any(_holds_arrays(one.name, inner, evaluator, depth + 1) for one in inner.cls.fields)
+    return is_of_arrays(field, holder.cls, evaluator) or (isinstance(held, Container) and "params" in attr)
 
 
 def _put_in(made: Call, code: CodeRead, evaluator: Evaluator) -> dict[str, str]:
