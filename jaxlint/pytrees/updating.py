@@ -229,11 +229,11 @@ class UpdatingMethods:
     def constructs(self, cls: PytreeClass, function: Function, module: Module) -> bool:
         """Whether `function`, a method that instances of `cls` have, reads `self` and returns another such instance.
 
-        What its calls do besides is not looked at.
+        What its calls do besides, and the constructor, is not looked at.
         """
         if not (cls.is_pytree and function.only_returns and function.self_name and function.self_reads):
             return False
-        if function.decorators or function.is_async or not function.return_values or cls.has_own_construction:
+        if function.decorators or function.is_async or not function.return_values:
             return False
         return all(
             isinstance(value, Call) and self._is_own_class(value.func, cls, function, module)

@@ -16,6 +16,7 @@ from jaxlint.project.index import Key
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, FunctionSymbol
 from jaxlint.pytrees.build import PytreeModel
+from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import MUTATING
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -97,6 +98,10 @@ class Effects:
             return False
         around = _Around(symbol.module, symbol.declaration.inner_scope, frozenset(), (*callers, symbol.key))
         return self._has_none(body, around)
+
+    def making_has_none(self, cls: PytreeClass) -> bool:
+        """Whether the constructor of a class certainly has no effect but to store what it computes."""
+        return self._makes(cls, ())
 
     def given_has_none(self, function: Expr, module: Module, scope: str) -> bool:
         """Whether a function that is given to another one, in `scope`, certainly has no effect."""
@@ -202,13 +207,29 @@ class Effects:
             return is_plain and self._called_has_none(symbol, around.callers)
         if isinstance(symbol, ClassSymbol):
             cls = self.model.build(symbol)
-            return cls.is_pytree and not cls.has_own_construction
+            return cls.is_pytree and self._makes(cls, around.callers)
         match func:
             case Attribute(attr="__class__") | Call(func=Name(id="type")):
                 return True
             case Attribute(attr=name):
                 return name in _METHODS or arrays.is_at_update(func) or self._only_updates(name)
         return False
+
+    def _makes(self, cls: PytreeClass, callers: tuple[Key, ...]) -> bool:
+        """Whether a constructor certainly has no effect but to store what it computes in the instance."""
+        if not cls.has_own_construction:
+            return True
+        maker, init = cls.init_owner(), cls.custom_init()
+        if maker is None or init is None or any(cls.method(name) for name in ("__post_init__", "__new__")):
+            return False
+        symbol = FunctionSymbol(maker.module, init)
+        body = self._body_of(symbol) if len(callers) < _DEEPEST and symbol.key not in callers else None
+        around = _Around(maker.module, init.inner_scope, frozenset(), (*callers, symbol.key))
+        return (
+            body is not None
+            and all(_stores(statement, init.self_name) or self._is_plain(statement, body) for statement in body)
+            and all(self._computes(part, around) for part in all_parts(body, nested=False))
+        )
 
     def _only_updates(self, name: str) -> bool:
         """Whether all methods of that name that are seen return a copy with changes, as far as names tell.
@@ -225,6 +246,16 @@ class Effects:
         if name in REPLACE_FUNCTIONS or name in UPDATE_FUNCTIONS or arrays.returned_library(name) is not None:
             return True
         return name.startswith(_COMPUTING) or name.removeprefix("builtins.") in _BUILTINS
+
+
+def _stores(statement: Statement, self_name: str | None) -> bool:
+    """Whether a statement gives attributes of the instance that is made their values."""
+    targets = statement.targets if isinstance(statement, Assign) else ()
+    targets = (statement.target,) if isinstance(statement, Annotate) else targets
+    items = [item for target in targets for item in items_of(target)]
+    return bool(items) and all(
+        isinstance(item, Attribute) and isinstance(item.value, Name) and item.value.id == self_name for item in items
+    )
 
 
 def _counts(name: str, body: Body) -> bool:

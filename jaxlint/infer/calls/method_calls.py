@@ -130,7 +130,9 @@ class MethodCalls:
         updating = self.model.updating_methods
         if updating.updates(cls, symbol.declaration, symbol.module):
             return True
-        return updating.constructs(cls, symbol.declaration, symbol.module) and self.effects.has_none(symbol)
+        if not updating.constructs(cls, symbol.declaration, symbol.module) or not self.effects.has_none(symbol):
+            return False
+        return self.effects.making_has_none(cls)
 
     def _passed_instances(self, func: FunctionValue, call: Call, values: Values) -> dict[str, PytreeClass]:
         """The classes of the instances that a call passes for parameters without annotation."""
