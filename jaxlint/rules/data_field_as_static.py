@@ -37,7 +37,7 @@ from jaxlint.rules.analyses.fixes.roles import make_static, marking_help
 from jaxlint.rules.analyses.fixes.traced_choices import choosing_by_jax
 from jaxlint.rules.analyses.instances.callees import Callee, called_by, callee_of, declared
 from jaxlint.rules.analyses.instances.given_literals import is_updated
-from jaxlint.rules.analyses.instances.methods import is_overridden
+from jaxlint.rules.analyses.instances.methods import is_overridden, text_of
 from jaxlint.rules.analyses.under_trace.static_uses import INSTEAD, StaticUses, Use, asks_for_shapes_in, names_asked_in
 from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
 from jaxlint.rules.analyses.under_trace.traced_arguments import (
@@ -54,6 +54,10 @@ from jaxlint.syntax.names_read import names_read
 from jaxlint.syntax.statements import Body, FunctionDefinition, assigned_names, bound_once
 
 _MAX_DEPTH = 4
+#: The methods that functions of Python call.
+_BY_BUILTINS = {name: f"__{name}__" for name in ("bool", "float", "int", "iter", "len")}
+#: Those of them that a dataclass of chex has from what makes it a mapping.
+_OF_MAPPINGS = frozenset({"__iter__", "__len__"})
 #: Finds what may ask for the value of an attribute.
 _ASKING = re.compile(r"(?:\b(?:if|while|assert|range|int|float|bool)\b|\[).*\.\w")
 
@@ -206,6 +210,7 @@ def _called_in(candidate: Candidate) -> Iterator[tuple[Function, Module]]:
         found = list[tuple[Function, Module]]()
         for module, names in called.items():
             outline = module.outline
+            names |= {_BY_BUILTINS[name] for name in names & _BY_BUILTINS.keys()}
             found += [(f, module) for f in outline.functions.values() if f.name in names]
             imported = sorted(names & outline.module_scope.bindings.keys() - outline.functions.keys())
             symbols = [resolver.follow(resolver.resolve_name(name, module)) for name in imported]
@@ -220,13 +225,12 @@ def _called_in(candidate: Candidate) -> Iterator[tuple[Function, Module]]:
 
 def _may_ask(function: Function, module: Module, candidate: Candidate) -> bool:
     """Whether a row of a body may ask for the value of a leaf of an instance that it is given."""
-    first, last = function.body_rows
     if module is not candidate.module and candidate.given.takes(function, module, candidate.given.holds_numbers):
         return True
     given = candidate.given.instances(function, module)
     names = {f".{field.name}" for _, cls in given for field in cls.leaves or ()}
     names |= {"."} if has_bare_parameters(function) else set()
-    rows = module.source.lines[first - 1 : last] if names and first else ()
+    rows = text_of(function, module).splitlines() if names else ()
     return any(_ASKING.search(row) and any(name in row for name in names) for row in rows)
 
 
@@ -353,9 +357,12 @@ class _Reader:
     def _called(
         self, expr: Expr, leaves: TracedLeaves, scope: str, depth: int
     ) -> Iterator[tuple[Use, Leaf, object, str]]:
-        """The uses in a method (or a property) of a traced instance, also where `vmap(model)(x)` calls it."""
+        """The uses in a method (or a property) of a traced instance, also where `vmap(model)(x)` or `len(x)` does."""
         held = self._transformed(without_call(expr), scope, {})
         name = "__call__"
+        match expr:
+            case Call(func=Name(id=builtin), args=(given,)) if builtin in _BY_BUILTINS and not given.star:
+                held, name = given.value, _BY_BUILTINS[builtin]
         traced = leaves.traced(held) if isinstance(expr, Call) else None
         if traced is None:
             if not isinstance(held, Attribute):
@@ -364,7 +371,9 @@ class _Reader:
         if traced is None:
             return
         instance = traced.value
-        if is_overridden(name, instance, self._evaluator):
+        if is_overridden(name, instance, self._evaluator) or (
+            name in _OF_MAPPINGS and instance.cls.is_mapping is not False
+        ):
             return
         getter = None if isinstance(expr, Call) else self._evaluator.getter(instance.cls, name)
         found = instance.cls.method(name) if isinstance(expr, Call) else None

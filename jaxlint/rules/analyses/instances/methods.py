@@ -12,6 +12,7 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.statements import Body
 
 #: The methods in which a new instance gets its attributes.
@@ -30,9 +31,9 @@ def names_called(function: Function, module: Module) -> frozenset[str]:
 
 
 def text_of(function: Function, module: Module) -> str:
-    """The rows of a function of a module, as they are written; nothing if these are not known."""
+    """The rows of the body of a function, as they are written; of one that begins beside the `def`, that row."""
     first, last = function.body_rows
-    return module.source.rows(first, last) if last else ""
+    return module.source.rows(first, last) if last else module.source.line(place_of(function.at).row)
 
 
 def may_have(written: re.Pattern[str], function: Function, module: Module) -> bool:
