@@ -11,16 +11,18 @@ from jaxlint.infer.known.deferred import Held, Values, known
 from jaxlint.infer.known.evidence import contradicts
 from jaxlint.infer.known.values import Array, Container, FunctionValue, Instance, UnknownValue, Value, plain
 from jaxlint.symbols.outline import Import
-from jaxlint.syntax.expressions import Call, Display, Name, kind_written
+from jaxlint.syntax.expressions import Attribute, Call, Display, Name, items_of, kind_written
+from jaxlint.syntax.statements import bound_once, looked_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from jaxlint.infer.evaluating.evaluate import Evaluator
     from jaxlint.infer.known.promises import Promises
     from jaxlint.project.resolution import FunctionSymbol
     from jaxlint.pytrees.model import PytreeClass
     from jaxlint.symbols.outline import Parameter, Scope
+    from jaxlint.syntax.statements import Body
 
 #: The containers that code can write out, and that cannot be hashed.
 _DISPLAYED = frozenset({"list", "dict", "set"})
@@ -140,6 +142,25 @@ def takes_another(
                 ):
                     return True
     return False
+
+
+def tells_of_default(
+    declared: Value, function: FunctionSymbol, given: Collection[str], body_of: Callable[[FunctionSymbol], Body | None]
+) -> bool:
+    """Whether a function returns what one that it is given makes, and a call gives another one than the default.
+
+    What is declared is what the default makes: `def energy(r, neighbors: Callable = neighbor_list) -> NeighborList`
+    over `return neighbors(r)`.
+    """
+    if not _holds_instance(declared):
+        return False
+    parameters = function.declaration.parameters
+    others = {p.name for p in parameters if type(p.default) in (Name, Attribute) and p.name in given}
+    if not others:
+        return False
+    bound = bound_once(body_of(function) or ())
+    made = [looked_up(item, bound) for value in function.declaration.return_values for item in items_of(value)]
+    return any(isinstance(one, Call) and isinstance(one.func, Name) and one.func.id in others for one in made)
 
 
 def _holds_instance(value: Value) -> bool:

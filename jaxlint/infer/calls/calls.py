@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from jaxlint.infer.bodies.expecting import is_given_error
 from jaxlint.infer.bodies.named_classes import NamedClasses
 from jaxlint.infer.bodies.purity import Effects
-from jaxlint.infer.calls.belied import BELYING, as_shown, takes_another, with_belied
+from jaxlint.infer.calls.belied import BELYING, as_shown, takes_another, tells_of_default, with_belied
 from jaxlint.infer.calls.changes_in_place import ChangesInPlace
 from jaxlint.infer.calls.higher_order import HigherOrder
 from jaxlint.infer.calls.holding import Holding, keeps_return_value
@@ -411,6 +411,8 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
             if value is UNKNOWN and declaration.parameters:
                 return self.same_as_given(function.symbol, taking(function), passed.positional)
             if takes_another(value, function.symbol, taking(function), passed.positional, self.evaluator):
+                return UNKNOWN
+            if tells_of_default(value, function.symbol, passed.given_to(taking(function)), self.body_of):
                 return UNKNOWN
             return self._swept(value, function, passed) if isinstance(value, Scalar) else as_shown(value, function)
         return self._read_with(function, passed)

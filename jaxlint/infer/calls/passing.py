@@ -63,10 +63,13 @@ class Passed(msgspec.Struct, frozen=True):
                 found[parameter.name] = dict_of(rest)
         return found
 
+    def given_to(self, parameters: Sequence[Parameter]) -> set[str]:
+        """The names of those of some parameters to which the call gives something."""
+        return {*self.keywords, *names_by_position(parameters)[: len(self.positional)]}
+
     def left_out(self, parameters: Sequence[Parameter]) -> Iterator[tuple[str, Expr]]:
         """The defaults of those of some parameters that the call leaves out."""
-        positional = names_by_position(parameters)
-        given = {*self.keywords, *positional[: len(self.positional)]}
+        given = self.given_to(parameters)
         for parameter in parameters if not self.has_star else ():
             if parameter.default is not None and parameter.name not in given:
                 yield parameter.name, parameter.default
