@@ -9,7 +9,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Call, Subscript, dotted, last_name, without_call
+from jaxlint.syntax.expressions import Call, Name, Subscript, dotted, last_name, without_call
 
 #: Decorators whose result refuses assignment, unless there is a setter.
 _PROPERTIES = frozenset({"property", "abstractproperty"})
@@ -260,12 +260,15 @@ def _is_stub(function: Function) -> bool:
 
 def _does_the_same(function: Function) -> bool:
     """Whether a method only passes its arguments on to a function of its name, or to the constructor."""
-    returned = function.return_values
-    if len(returned) != 1 or function.statements > 2 or not isinstance(returned[0], Call):
+    if len(function.return_values) != 1:
         return False
-    if dotted(returned[0].func) == f"{function.self_name}.__class__" and all(a.star == "**" for a in returned[0].args):
+    (returned,) = function.return_values
+    made = dict(function.copies).get(returned.id) if isinstance(returned, Name) else returned
+    if not isinstance(made, Call) or function.statements > (2 if made is returned else 3):
+        return False
+    if dotted(made.func) == f"{function.self_name}.__class__" and all(a.star == "**" for a in made.args):
         return True  # it makes the copy itself
-    return (dotted(returned[0].func) or "").rpartition(".")[2] == function.name and returned[0].has_star
+    return last_name(made.func) == function.name and made.has_star
 
 
 def _problem(at: object, message: str, reason: str, confidence: Confidence = Confidence.HIGH) -> Problem:
