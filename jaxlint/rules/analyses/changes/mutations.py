@@ -264,6 +264,7 @@ class _Finder:
         ]
         for called in () if own else sorted(method.self_calls - {name}):
             inner = self._changed_in(cls, called, None, depth + 1)
+            inner = [one for one in inner if not is_put_back(Slot(self_name, one[0]), method, body)]
             if inner and (call is None or self._comes_to(called, call, owner, method)):
                 return inner
         return own
