@@ -268,7 +268,7 @@ def _does_the_same(function: Function) -> bool:
         return False
     if dotted(made.func) == f"{function.self_name}.__class__" and all(a.star == "**" for a in made.args):
         return True  # it makes the copy itself
-    return last_name(made.func) == function.name and made.has_star
+    return (dotted(made.func) or "").rpartition(".")[2] == function.name and made.has_star
 
 
 def _problem(at: object, message: str, reason: str, confidence: Confidence = Confidence.HIGH) -> Problem:
