@@ -374,8 +374,13 @@ def bound_once(body: Body) -> Mapping[str, Expr]:
     """The variables that a body and the functions in it bind once, by an assignment of the body, to what."""
     bound = Counter(name for statement in walk(body) for name in bound_names(statement))
     assigned = [s for s in walk(body, nested=False) if isinstance(s, Assign) and len(s.targets) == 1]
-    pairs = [pair for s in assigned for pair in unpacked(s.targets[0], s.value) if type(pair[1]) is not Starred]
+    pairs = [pair for s in assigned for pair in assigned_pairs(s) if type(pair[1]) is not Starred]
     return {target.id: value for target, value in pairs if isinstance(target, Name) and bound[target.id] == 1}
+
+
+def assigned_pairs(statement: Assign) -> list[tuple[Expr, Expr]]:
+    """The targets of an assignment with what each is given: `a = b = x`, and `n, m = x.n, x.m` by its items."""
+    return [pair for target in statement.targets for pair in unpacked(target, statement.value)]
 
 
 def only_tries(body: Body) -> bool:

@@ -6,8 +6,8 @@ from collections import Counter
 
 from jaxlint.infer.bodies.slots import Slot, slot_of
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Name, dotted, is_none, unpacked
-from jaxlint.syntax.statements import Assign, Body, bound_names, walk
+from jaxlint.syntax.expressions import Name, dotted, is_none
+from jaxlint.syntax.statements import Assign, Body, assigned_pairs, bound_names, walk
 
 
 def is_put_back(slot: Slot, function: Function, body: Body) -> bool:
@@ -17,7 +17,7 @@ def is_put_back(slot: Slot, function: Function, body: Body) -> bool:
     saved: set[str] = set()
     for statement in statements:
         if isinstance(statement, Assign):
-            pairs = [pair for target in statement.targets for pair in unpacked(target, statement.value)]
+            pairs = assigned_pairs(statement)
             given = [value for target, value in pairs if slot_of(target) == slot]
             if any(isinstance(value, Name) and value.id in saved for value in given):
                 return True

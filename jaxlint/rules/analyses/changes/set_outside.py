@@ -21,7 +21,7 @@ from jaxlint.rules.analyses.changes.stale import forgets, is_given, is_read_harm
 from jaxlint.rules.analyses.fields.needed_numbers import need_of
 from jaxlint.rules.analyses.instances.methods import CONSTRUCTORS, own_methods, run_by
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Name, dotted, last_name, unpacked
+from jaxlint.syntax.expressions import Argument, Attribute, Call, Constant, Name, dotted, last_name
 from jaxlint.syntax.statements import (
     Assign,
     Augment,
@@ -30,6 +30,7 @@ from jaxlint.syntax.statements import (
     Statement,
     While,
     all_parts,
+    assigned_pairs,
     bound_by,
     bound_names,
     parts,
@@ -110,7 +111,7 @@ def _is_put_back(event: AssignAttribute, body: Body) -> bool:
     """Whether the attribute is given back what a variable has taken from it."""
     path = f"{event.receiver_text}.{event.attr}"
     assigned = (s for s in walk(body, nested=False) if isinstance(s, Assign) and len(s.targets) == 1)
-    pairs = [(dotted(target), dotted(value)) for s in assigned for target, value in unpacked(s.targets[0], s.value)]
+    pairs = [(dotted(target), dotted(value)) for s in assigned for target, value in assigned_pairs(s)]
     saved = {target for target, value in pairs if value == path}
     return any(target == path and value in saved for target, value in pairs)
 

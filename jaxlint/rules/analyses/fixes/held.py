@@ -43,7 +43,6 @@ from jaxlint.syntax.expressions import (
     items_of,
     last_name,
     root,
-    unpacked,
     without_call,
 )
 from jaxlint.syntax.names_read import reads
@@ -59,6 +58,7 @@ from jaxlint.syntax.statements import (
     Statement,
     While,
     With,
+    assigned_pairs,
     blocks,
     bound_by,
     own_parts,
@@ -210,8 +210,8 @@ class _Holders:
             if statement.at.lineno > self._at.end_row and not self._is_repeated:
                 continue
             match statement:
-                case Assign(targets=targets, value=value):
-                    pairs = [pair for target in targets for pair in unpacked(target, value)]
+                case Assign():
+                    pairs = assigned_pairs(statement)
                 case Annotate(target=target, value=value) if value is not None:
                     pairs = [(target, value)]
                 case _:

@@ -25,10 +25,21 @@ from jaxlint.syntax.expressions import (
     is_within,
     items_of,
     root,
-    unpacked,
 )
 from jaxlint.syntax.names_read import reads
-from jaxlint.syntax.statements import Annotate, Assign, Do, For, Statement, While, With, expressions, parts, walk
+from jaxlint.syntax.statements import (
+    Annotate,
+    Assign,
+    Do,
+    For,
+    Statement,
+    While,
+    With,
+    assigned_pairs,
+    expressions,
+    parts,
+    walk,
+)
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -88,8 +99,8 @@ def _variable_is_held(read: Name, path: tuple[str, ...], change: Change) -> bool
     if _is_read_later(text, binding, change) or _is_stored(text, binding, change):
         return True
     match binding:
-        case Assign(targets=targets, value=value):
-            pairs = [pair for target in targets for pair in unpacked(target, value)]
+        case Assign():
+            pairs = assigned_pairs(binding)
         case Annotate(target=target, value=value) if value is not None:
             pairs = [(target, value)]
         case For(target=target, iterable=iterable):

@@ -40,7 +40,6 @@ from jaxlint.syntax.expressions import (
     Name,
     Subscript,
     dotted,
-    unpacked,
 )
 from jaxlint.syntax.statements import (
     Annotate,
@@ -50,6 +49,7 @@ from jaxlint.syntax.statements import (
     For,
     FunctionDefinition,
     Statement,
+    assigned_pairs,
     bound_by,
     parts,
     target_names,
@@ -207,8 +207,7 @@ class LocalInstances:
                     found.setdefault(call.func.value.id, []).append(call.args[-1].value)
         for statement in self._code.statements:
             if isinstance(statement, Assign):
-                pairs = (pair for target in statement.targets for pair in unpacked(target, statement.value))
-                for target, value in pairs:
+                for target, value in assigned_pairs(statement):
                     if isinstance(target, Subscript) and isinstance(target.value, Name):
                         found.setdefault(target.value.id, []).append(value)
         return found

@@ -9,8 +9,8 @@ from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.syntax.expressions import Binary, Call, Display, Expr, Name, dotted, item_of, last_name, unpacked
-from jaxlint.syntax.statements import Assign, bound_once, looked_up
+from jaxlint.syntax.expressions import Binary, Call, Display, Expr, Name, dotted, item_of, last_name
+from jaxlint.syntax.statements import Assign, assigned_pairs, bound_once, looked_up
 
 
 def fields_anew(one: Expr, cls: PytreeClass, code: CodeRead, evaluator: Evaluator) -> Set[str]:
@@ -25,7 +25,7 @@ def _given(name: str, code: CodeRead) -> Iterator[tuple[Expr, int | None]]:
     for statement in code.statements:
         if not isinstance(statement, Assign):
             continue
-        for place, value in (pair for target in statement.targets for pair in unpacked(target, statement.value)):
+        for place, value in assigned_pairs(statement):
             if isinstance(place, Display):
                 items = () if place.has_star else place.items
                 yield from ((value, part) for part, item in enumerate(items) if dotted(item) == name)

@@ -11,7 +11,6 @@ from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
-    Display,
     Expr,
     Name,
     dotted,
@@ -34,6 +33,7 @@ from jaxlint.syntax.statements import (
     Statement,
     While,
     With,
+    assigned_pairs,
     blocks,
     own_parts,
     targets_of,
@@ -185,16 +185,11 @@ def _next_turn(turn: Sharing, body: Body) -> Sharing:
 
 def _pairs(statement: Assign | Annotate) -> Iterator[tuple[str, Expr]]:
     """The variables and attributes that an assignment binds, with what they are given."""
-    value = statement.value
-    targets = statement.targets if isinstance(statement, Assign) else (statement.target,)
-    for target in targets:
-        match target, value:
-            case Display(items=items), Display(items=given) if len(items) == len(given):
-                yield from (
-                    (name, one) for to, one in zip(items, given, strict=True) if (name := dotted(to)) is not None
-                )
-            case ((Name() | Attribute()), _) if value is not None:
-                yield dotted(target) or "", value
+    pairs = assigned_pairs(statement) if isinstance(statement, Assign) else [(statement.target, statement.value)]
+    for target, value in pairs:
+        name = dotted(target)
+        if name is not None and value is not None:
+            yield name, value
 
 
 def _attribute(value: Expr, same: frozenset[str]) -> str:
