@@ -10,8 +10,9 @@ from jaxlint.cst.changes import ReturnAlso, ReturnLast, TakeAlso, TakeResult
 from jaxlint.cst.declaring import declared_at
 from jaxlint.cst.names import called_name, is_label
 from jaxlint.cst.rewriting import CannotChange, Locate, New, Rewriter, assignment, in_brackets, rewriters
+from jaxlint.cst.shapes import parameters
 from jaxlint.cst.trees import Tree
-from jaxlint.cst.wanted import is_wanted, parameters
+from jaxlint.cst.wanted import is_wanted
 
 #: What hands on what stands in it.
 _HANDING = (

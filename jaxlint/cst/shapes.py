@@ -99,13 +99,18 @@ def is_bound(name: cst.Name, around: Iterable[cst.CSTNode]) -> bool:
 
 def is_of_lambda(name: cst.Name, around: Iterable[cst.CSTNode]) -> bool:
     """Whether a name is that of a parameter of a lambda around it: `lambda m: m.weight`."""
-    return any(isinstance(one, cst.Lambda) and name.value in _parameters(one) for one in around)
+    return any(isinstance(one, cst.Lambda) and _takes(one, name.value) for one in around)
 
 
-def _parameters(function: cst.Lambda) -> set[str]:
+def _takes(function: cst.Lambda, name: str) -> bool:
+    stars = (function.params.star_arg, function.params.star_kwarg)
+    return name in parameters(function) or any(isinstance(p, cst.Param) and p.name.value == name for p in stars)
+
+
+def parameters(function: cst.FunctionDef | cst.Lambda) -> dict[str, cst.Param]:
+    """The parameters of a function by name, without `*args` and `**kwargs`."""
     given = function.params
-    stars = [one for one in (given.star_arg, given.star_kwarg) if isinstance(one, cst.Param)]
-    return {one.name.value for one in (*given.posonly_params, *given.params, *given.kwonly_params, *stars)}
+    return {p.name.value: p for p in (*given.posonly_params, *given.params, *given.kwonly_params)}
 
 
 def may_run_after(statement: cst.CSTNode, around: Iterable[cst.CSTNode]) -> Iterator[cst.CSTNode]:

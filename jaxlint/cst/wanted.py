@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from jaxlint.cst.names import binds, called_name, is_label
+from jaxlint.cst.shapes import parameters
 from jaxlint.cst.trees import Tree
 
 #: Functions and methods that return what others hold, too.
@@ -112,9 +113,3 @@ def _uses(name: str, function: cst.FunctionDef, tree: Tree) -> Iterator[cst.Name
         is_bound |= isinstance(around, cst.AnnAssign) and around.target is one
         if not (is_bound or is_label(one, tree)):
             yield one
-
-
-def parameters(function: cst.FunctionDef) -> dict[str, cst.Param]:
-    """The parameters of a function by name, without `*args` and `**kwargs`."""
-    given = function.params
-    return {p.name.value: p for p in (*given.posonly_params, *given.params, *given.kwonly_params)}

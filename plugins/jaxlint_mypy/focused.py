@@ -121,8 +121,7 @@ def _text_of(module: Module) -> str:
 
 def holds_no_pytree(name: str) -> bool:
     """Whether no class of a module, or no class by a dotted name, is a pytree that is known: by the package alone."""
-    top = name.partition(".")[0]
-    return (top in _KNOWN_PACKAGES or top in sys.stdlib_module_names) and top not in DESCRIBED
+    return is_known_package(name) and name.partition(".")[0] not in DESCRIBED
 
 
 def is_known_package(name: str) -> bool:

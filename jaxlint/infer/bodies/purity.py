@@ -93,11 +93,13 @@ class Effects:
         return self._called_has_none(symbol, ())
 
     def _called_has_none(self, symbol: FunctionSymbol, callers: tuple[Key, ...]) -> bool:
+        body, around = self._within(symbol, callers)
+        return body is not None and not symbol.declaration.is_generator and self._has_none(body, around)
+
+    def _within(self, symbol: FunctionSymbol, callers: tuple[Key, ...]) -> tuple[Body | None, _Around]:
+        """The statements of a function that others call, if it is not too deep to look at them."""
         body = self._body_of(symbol) if len(callers) < _DEEPEST and symbol.key not in callers else None
-        if body is None or symbol.declaration.is_generator:
-            return False
-        around = _Around(symbol.module, symbol.declaration.inner_scope, frozenset(), (*callers, symbol.key))
-        return self._has_none(body, around)
+        return body, _Around(symbol.module, symbol.declaration.inner_scope, frozenset(), (*callers, symbol.key))
 
     def making_has_none(self, cls: PytreeClass) -> bool:
         """Whether the constructor of a class certainly has no effect but to store what it computes."""
@@ -222,9 +224,7 @@ class Effects:
         maker, init = cls.init_owner(), cls.custom_init()
         if maker is None or init is None or any(cls.method(name) for name in ("__post_init__", "__new__")):
             return False
-        symbol = FunctionSymbol(maker.module, init)
-        body = self._body_of(symbol) if len(callers) < _DEEPEST and symbol.key not in callers else None
-        around = _Around(maker.module, init.inner_scope, frozenset(), (*callers, symbol.key))
+        body, around = self._within(FunctionSymbol(maker.module, init), callers)
         return (
             body is not None
             and all(_stores(statement, init.self_name) or self._is_plain(statement, body) for statement in body)

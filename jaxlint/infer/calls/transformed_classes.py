@@ -64,13 +64,14 @@ class TracedClasses:
 
     def is_replaced(self, cls: PytreeClass) -> bool:
         """Whether the leaves of an instance of the class, or of one that inherits from it, are seen to be replaced."""
-        family = self.evaluator.model.family(cls)
-        return any(one.symbol.key in self._replaced or self.replaced_elsewhere(one) for one in family)
+        return self._is_seen(cls, self._replaced, self.replaced_elsewhere)
 
     def is_emptied(self, cls: PytreeClass) -> bool:
         """Whether such leaves are seen to be replaced by None, some of them at least."""
-        family = self.evaluator.model.family(cls)
-        return any(one.symbol.key in self._emptied or self.emptied_elsewhere(one) for one in family)
+        return self._is_seen(cls, self._emptied, self.emptied_elsewhere)
+
+    def _is_seen(self, cls: PytreeClass, here: set[Key], elsewhere: Callable[[PytreeClass], bool]) -> bool:
+        return any(one.symbol.key in here or elsewhere(one) for one in self.evaluator.model.family(cls))
 
     @property
     def replaced(self) -> frozenset[Key]:

@@ -409,7 +409,12 @@ def _is_made(binding: Binding) -> bool:
 
 def is_plain(function: Function) -> bool:
     """Whether a function stands outside of classes and functions, returns in one place, and nothing is made of it."""
-    is_other = function.owner or function.scope or function.decorators or function.is_generator or function.is_async
+    return not function.owner and not function.scope and returns_once(function)
+
+
+def returns_once(function: Function) -> bool:
+    """Whether a function returns in one place, and nothing is made of it."""
+    is_other = function.decorators or function.is_generator or function.is_async
     return not is_other and len(function.return_values) == 1
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from jaxlint.infer.choosing.given import MOST_HELPERS, is_plain
+from jaxlint.infer.choosing.given import MOST_HELPERS, is_plain, returns_once
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Instance, Value, plain
 from jaxlint.libraries.transforms import TRANSFORMS, Returns
@@ -15,8 +15,8 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import External, FunctionSymbol, Symbol, ValueSymbol
 from jaxlint.pytrees.model import Placed
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, Display, Expr, Name, Subscript, unpacked
-from jaxlint.syntax.statements import Assign, Body, bound_names, walk
+from jaxlint.syntax.expressions import Attribute, Call, Constant, DictDisplay, Display, Expr, Name, Subscript
+from jaxlint.syntax.statements import Assign, Body, assigned_pairs, bound_names, walk
 
 #: Which item is meant, from the outermost tuple inwards: `(0, 1)` is that of `x[0][1]`, and () the whole.
 _Items = tuple[int, ...]
@@ -124,7 +124,7 @@ class _Returned:
         if not isinstance(value, Instance) or not value.exact:
             return None
         found = value.cls.method(func.attr)
-        return FunctionSymbol(found[0].module, found[1]) if found is not None and _returns_once(found[1]) else None
+        return FunctionSymbol(found[0].module, found[1]) if found is not None and returns_once(found[1]) else None
 
     def _through(self, symbol: FunctionSymbol, items: _Items, at: object) -> Iterator[tuple[Value, object]]:
         """The instances in what another function makes and returns."""
@@ -160,13 +160,7 @@ class _Returned:
         """Whether nothing is made of a function, which returns in one place: one of the module, or of this function."""
         if function.scope != self._function.inner_scope:
             return is_plain(function)
-        return _returns_once(function)
-
-
-def _returns_once(function: Function) -> bool:
-    """Whether a function returns in one place, and nothing is made of it."""
-    is_other = function.decorators or function.is_generator or function.is_async
-    return not is_other and len(function.return_values) == 1
+        return returns_once(function)
 
 
 def _beside(returns: Returns, items: _Items) -> _Items | None:
@@ -192,7 +186,7 @@ def _bound_once(body: Body) -> dict[str, _Part]:
     found: dict[str, _Part] = {}
     for statement in statements:
         if isinstance(statement, Assign) and len(statement.targets) == 1:
-            for target, value in unpacked(statement.targets[0], statement.value):
+            for target, value in assigned_pairs(statement):
                 if isinstance(target, Name):
                     found[target.id] = _Part(value, ())
                 elif isinstance(target, Display):
