@@ -101,8 +101,6 @@ class PytreeModel:
         #: those of what is being found out now.
         self._known: dict[Hashable, tuple[Any, set[str]]] = {}
         self._leading: list[set[str]] = []
-        #: The classes below a class that have a method of a name, and how many classes are below it.
-        self._having: dict[tuple[Key, str, int], list[Key]] = {}
         #: The classes that are being built, from the outermost.
         self._building: dict[Key, None] = {}
         self.registrations = Registrations(project, self.resolver, self.callees, self.importing, self._registering)
@@ -204,7 +202,6 @@ class PytreeModel:
     def adopt(self, project_index: ProjectIndex) -> None:
         """Take what was indexed of the project as a whole; no class may have been built before."""
         self.project_index = project_index
-        self._having.clear()
         self._cycles = list(dict.fromkeys(project_index.cycles))
 
     def _build_cycles(self) -> None:
@@ -314,11 +311,10 @@ class PytreeModel:
     def overriding(self, cls: PytreeClass, method: str, most: int) -> list[PytreeClass] | None:
         """Those of them that have a method of that name of their own; None if there are more than `most`."""
         keys, ask = self.project_index.subclasses.get(cls.symbol.key, ()), self.project.ask
-        asked = (cls.symbol.key, method, len(keys))  # more of them are known while the project is indexed
-        having = self._having.get(asked)
-        if having is None:
-            having = [key for key in keys if ask("has method", f"{key[1]}.{method}", key[:1], cls.module)]
-            self._having[asked] = having
+        having = self.once(
+            ("overriding", cls.symbol.key, method, len(keys)),  # more of them are known while the project is indexed
+            lambda: [key for key in keys if ask("has method", f"{key[1]}.{method}", key[:1], cls.module)],
+        )
         if len(having) > most:
             return None
         return [found for key in having if (found := self._below(cls, key)) is not None]
