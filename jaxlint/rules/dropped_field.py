@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.choosing.waiting import Candidate
@@ -40,6 +40,7 @@ from jaxlint.syntax.statements import (
     Assign,
     Body,
     Return,
+    Statement,
     all_parts,
     bound_names,
     parts,
@@ -288,23 +289,27 @@ def _is_given(made: Call, name: str, cls: PytreeClass, body: Body, place: Place,
     """Whether a body gives what it makes, by itself or by a variable, to a function that computes with a field."""
     resolver = evaluator.model.resolver
     scope = "" if place.function is None else place.function.inner_scope
+    binding: dict[str, list[Statement]] = {}
+    for statement in walk(body, nested=False):
+        for bound in bound_names(statement):
+            binding.setdefault(bound, []).append(statement)
     for call in (part for part in all_parts(body, nested=False) if isinstance(part, Call)):
-        if any(_is_what_was_made(argument.value, made, call, body) for argument in call.args):
+        if any(_is_what_was_made(argument.value, made, call, binding) for argument in call.args):
             symbol = resolver.follow(resolver.resolve(call.func, place.module, scope))
             if isinstance(symbol, FunctionSymbol) and _is_computed_with(name, cls, symbol, evaluator):
                 return True
     return False
 
 
-def _is_what_was_made(expr: Expr, made: Call, call: Call, body: Body) -> bool:
+def _is_what_was_made(expr: Expr, made: Call, call: Call, binding: Mapping[str, list[Statement]]) -> bool:
     """Whether a call is given what another one makes: at once, or by a variable that is given nothing else before.
 
     What the variable is given of the call itself comes later: `state = step(state)`.
     """
     if not isinstance(expr, Name):
         return expr is made
-    binding = [s for s in walk(body, nested=False) if expr.id in bound_names(s)]
-    before = [s for s in binding if not (isinstance(s, Assign) and any(part is call for part in parts(s.value)))]
+    bound = binding.get(expr.id, ())
+    before = [s for s in bound if not (isinstance(s, Assign) and any(part is call for part in parts(s.value)))]
     return len(before) == 1 and isinstance(before[0], Assign) and before[0].value is made
 
 

@@ -15,8 +15,9 @@ from jaxlint.syntax.expressions import Attribute, Call, Display, Name, items_of,
 from jaxlint.syntax.statements import bound_once, looked_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from jaxlint.infer.calls.passing import Passed
     from jaxlint.infer.evaluating.evaluate import Evaluator
     from jaxlint.infer.known.promises import Promises
     from jaxlint.project.resolution import FunctionSymbol
@@ -145,7 +146,11 @@ def takes_another(
 
 
 def tells_of_default(
-    declared: Value, function: FunctionSymbol, given: Collection[str], body_of: Callable[[FunctionSymbol], Body | None]
+    declared: Value,
+    function: FunctionSymbol,
+    parameters: Sequence[Parameter],
+    passed: Passed,
+    body_of: Callable[[FunctionSymbol], Body | None],
 ) -> bool:
     """Whether a function returns what one that it is given makes, and a call gives another one than the default.
 
@@ -154,8 +159,8 @@ def tells_of_default(
     """
     if not _holds_instance(declared):
         return False
-    parameters = function.declaration.parameters
-    others = {p.name for p in parameters if type(p.default) in (Name, Attribute) and p.name in given}
+    others = {p.name for p in function.declaration.parameters if type(p.default) in (Name, Attribute)}
+    others &= passed.given_to(parameters) if others else others
     if not others:
         return False
     bound = bound_once(body_of(function) or ())

@@ -408,11 +408,12 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
             if any(may_be(value, function.symbol) for may_be in BELYING):
                 if contradicts(value, self.return_of(function.symbol, function.receiver, {})):
                     return UNKNOWN
+            parameters = taking(function)
             if value is UNKNOWN and declaration.parameters:
-                return self.same_as_given(function.symbol, taking(function), passed.positional)
-            if takes_another(value, function.symbol, taking(function), passed.positional, self.evaluator):
+                return self.same_as_given(function.symbol, parameters, passed.positional)
+            if takes_another(value, function.symbol, parameters, passed.positional, self.evaluator):
                 return UNKNOWN
-            if tells_of_default(value, function.symbol, passed.given_to(taking(function)), self.body_of):
+            if tells_of_default(value, function.symbol, parameters, passed, self.body_of):
                 return UNKNOWN
             return self._swept(value, function, passed) if isinstance(value, Scalar) else as_shown(value, function)
         return self._read_with(function, passed)
