@@ -218,8 +218,10 @@ def _part_read(
 ) -> tuple[Expr, str, str] | None:
     """The first read of a variable that holds a leaf of what was donated, with its name and that of the leaf."""
     instance = as_instance(event.value)
-    for name, attr in sorted(sharing.parts.items()) if instance is not None else ():
-        if instance is None or not _holds_arrays(attr, instance, evaluator):
+    if instance is None:
+        return None
+    for name, attr in sorted(sharing.parts.items()):
+        if not _holds_arrays(attr, instance, evaluator):
             continue
         value = plain(evaluator.attribute_of(instance, attr))
         found = ReadAfter(name, DeletedReads(name, value, evaluator).find).of(at, code.body)

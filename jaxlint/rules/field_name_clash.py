@@ -268,7 +268,8 @@ def _does_the_same(function: Function) -> bool:
         return False
     if dotted(made.func) == f"{function.self_name}.__class__" and all(a.star == "**" for a in made.args):
         return True  # it makes the copy itself
-    return (dotted(made.func) or "").rpartition(".")[2] == function.name and made.has_star
+    path = dotted(made.func) or ""  # `super().replace` has none: the method would be called, and is not
+    return path.rpartition(".")[2] == function.name and made.has_star
 
 
 def _problem(at: object, message: str, reason: str, confidence: Confidence = Confidence.HIGH) -> Problem:

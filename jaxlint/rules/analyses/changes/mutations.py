@@ -262,12 +262,14 @@ class _Finder:
             if call is None or id(call) in self._alone or not _goes_into_next(slot, method, cls)
             if not is_put_back(slot, method, body)
         ]
-        for called in () if own else sorted(method.self_calls - {name}):
-            inner = self._changed_in(cls, called, None, depth + 1)
-            inner = [one for one in inner if not is_put_back(Slot(self_name, one[0]), method, body)]
+        if own:
+            return own
+        for called in sorted(method.self_calls - {name}):
+            changed = self._changed_in(cls, called, None, depth + 1)
+            inner = [one for one in changed if not is_put_back(Slot(self_name, one[0]), method, body)]
             if inner and (call is None or self._comes_to(called, call, owner, method)):
                 return inner
-        return own
+        return []
 
     def _comes_to(self, called: str, call: Call, owner: PytreeClass, method: Function) -> bool:
         """Whether a call of a method may come to where that calls another one of its `self`."""

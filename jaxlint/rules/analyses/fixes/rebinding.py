@@ -30,7 +30,6 @@ from jaxlint.rules.analyses.fixes.in_row import assigned_in_row
 from jaxlint.rules.analyses.fixes.keeping import callers_go_on, is_held_elsewhere
 from jaxlint.rules.analyses.fixes.none_given import may_be_none
 from jaxlint.rules.analyses.fixes.origins import is_item_to_assign, origin_of
-from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Constant, Expr, Name, dotted
 from jaxlint.syntax.statements import Do, own_parts, targets_of, walk
@@ -277,7 +276,7 @@ def binding(
     is_item = isinstance(change, UpdateField) and change.template == "{value}"
     if is_lost(name, change.at, place, evaluator, is_array=is_item):
         if _goes_on_alone(change, name, place, evaluator):
-            if is_array_update or (function is not None and _returns_own_copy(function, place)):
+            if is_array_update or _returns_own_copy(place):
                 return fix.as_unsafe()
             if is_item:
                 return None
@@ -305,9 +304,10 @@ def _goes_on_alone(change: UpdateField | AssignTo, name: str, place: Place, eval
     return is_read_later(name, change.at, place, evaluator)
 
 
-def _returns_own_copy(function: Function, place: Place) -> bool:
+def _returns_own_copy(place: Place) -> bool:
     """Whether a method of a pytree returns another instance, so that its own stays what it was."""
-    return place.owner is not None and place.owner.is_pytree and function.may_return_copy
+    function, owner = place.function, place.owner
+    return function is not None and owner is not None and owner.is_pytree and function.may_return_copy
 
 
 @proposing
