@@ -63,11 +63,6 @@ def _mentions(module: Answering, word: str) -> str:
     return "".join([how for how, names in zip(_HOW, places, strict=True) if word in names])
 
 
-def _hands_on(module: Answering, _: str) -> str:
-    """Whether a module hands on all that it imports from another one."""
-    return "*" if module.names_used.has_star_imports else ""
-
-
 def _has_method(module: Answering, word: str) -> str:
     """Whether a class has a method of its own: `Class.method`."""
     owner, _, method = word.rpartition(".")
@@ -88,11 +83,6 @@ def _gives(module: Answering, word: str) -> str:
     return "g" if any(names is None or name in names for names in given) else ""
 
 
-def _calls(module: Answering, _: str) -> str:
-    """Whether a module gives names to what it calls outside of functions."""
-    return "c" if module.names_used.gives_outside else ""
-
-
 def _imports(module: Answering, beginnings: str) -> str:
     """Whether a module imports one whose name begins in one of some ways."""
     ways = tuple(beginnings.split())
@@ -102,11 +92,13 @@ def _imports(module: Answering, beginnings: str) -> str:
 #: What a module can be asked about a word; the answer is empty where it has nothing to do with the word.
 ANSWERS: Mapping[str, Callable[[Answering, str], str]] = {
     "mentions": _mentions,
-    "hands on": _hands_on,
+    # whether it hands on all that it imports from another one
+    "hands on": lambda module, _: "*" if module.names_used.has_star_imports else "",
     "has method": _has_method,
     "has attribute": _has_attribute,
     "gives": _gives,
-    "calls": _calls,
+    # whether it gives names to what it calls outside of functions
+    "calls": lambda module, _: "c" if module.names_used.gives_outside else "",
     "imports": _imports,
     "leads": lambda module, name: module.outline.leads(name),
 }
