@@ -23,6 +23,7 @@ from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.stubs import is_stub
 from jaxlint.rules.analyses.changes.taken_state import leaves
+from jaxlint.rules.analyses.instances.methods import gives_itself
 from jaxlint.symbols.bodies import changes_modules
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import (
@@ -41,7 +42,6 @@ from jaxlint.syntax.expressions import (
     Unary,
     children,
     dotted,
-    items_of,
 )
 from jaxlint.syntax.statements import (
     Assign,
@@ -326,10 +326,7 @@ def _returns_receiver(call: Call, name: str, cls: PytreeClass) -> bool:
     if place is None or place.root != name or len(place.path) > 1:
         return False
     found = cls.method(place.path[0] if place.path else "__call__")
-    if found is None:
-        return False
-    values = [item for v in found[1].return_values for item in items_of(v)]
-    return any(isinstance(value, Name) and value.id == found[1].self_name for value in values)
+    return found is not None and gives_itself(found[1], cls)
 
 
 def _last(func: Expr) -> str:

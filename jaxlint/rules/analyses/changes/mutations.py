@@ -24,6 +24,7 @@ from jaxlint.rules.analyses.changes.purposes import Purpose, is_cache, made_from
 from jaxlint.rules.analyses.changes.put_back import is_put_back
 from jaxlint.rules.analyses.instances.callees import called_by
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.instances.methods import gives_itself
 from jaxlint.symbols.outline import Function, Import
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -246,9 +247,8 @@ class _Finder:
         owner, method = found
         if self.evaluator.getter(cls, name) is not None:
             return []  # what a property gives is called, and not its setter
-        for value in method.return_values:
-            if any(isinstance(p, Name) and p.id == self_name for p in (value, *getattr(value, "items", ()))):
-                return []
+        if gives_itself(method, cls):
+            return []
         changes = method.self_assignments or method.self_mutations
         body = (self.evaluator.calls.body_of(FunctionSymbol(owner.module, method)) if changes else None) or ()
         made = made_from({p.name for p in method.parameters} - {self_name}, body)

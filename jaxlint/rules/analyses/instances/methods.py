@@ -13,12 +13,14 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
+from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, items_of
 from jaxlint.syntax.statements import Body
 
 #: The methods in which a new instance gets its attributes.
 CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__"})
 #: And those in which jax, `copy` and `pickle` make one again.
 MAKING = CONSTRUCTORS | {"tree_unflatten", "__setstate__", "__copy__", "__deepcopy__"}
+_MAX_DEPTH = 4
 _SUPER = re.compile(r"\bsuper\(")
 
 
@@ -103,3 +105,29 @@ def is_left_over(method: Function, cls: PytreeClass, evaluator: Evaluator) -> bo
     around = [one.module for each in evaluator.model.family(cls) for one in each.mro]
     mention = re.compile(rf"(?<!def )\b{name}\b")
     return all(mention.search(module.source.text) is None for module in {one.path: one for one in around}.values())
+
+
+def gives_itself(method: Function, cls: PytreeClass, depth: int = 0) -> bool:
+    """Whether a method returns its `self`, perhaps as what another method of it returns, or one that is not known."""
+    returned = [item for value in method.return_values for item in items_of(value)]
+    return any(_is_itself(item, method, cls, depth) for item in returned)
+
+
+def _is_itself(expr: Expr, method: Function, cls: PytreeClass, depth: int) -> bool:
+    """Whether an expression in a method may be its `self`: `self.tick()`, `super().add(x)`."""
+    match expr:
+        case Name(id=name):
+            return name == method.self_name
+        case Call(func=Attribute(value=Call(func=Name(id="super")), attr=attr)):
+            return _may_give_itself(attr, method, cls, depth)
+        case Call(func=Attribute(value=held, attr=attr)) if cls.field(attr) is None:
+            return _is_itself(held, method, cls, depth) and _may_give_itself(attr, method, cls, depth)
+    return False
+
+
+def _may_give_itself(name: str, caller: Function, cls: PytreeClass, depth: int) -> bool:
+    """Whether another method of that name may return its `self`: any that the class or a base of it has."""
+    others = [one for each in cls.mro for one in own_methods(each) if one.name == name and one is not caller]
+    if not others or depth >= _MAX_DEPTH:
+        return not cls.bases_known
+    return any(gives_itself(one, cls, depth + 1) for one in others)
