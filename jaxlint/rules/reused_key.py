@@ -13,6 +13,7 @@ from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Replace, Update
 from jaxlint.infer.known.values import Instance, plain
+from jaxlint.libraries.sampling import SAMPLERS
 from jaxlint.libraries.updates import COPYING_NAMES, REPLACE_FUNCTIONS
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
@@ -44,6 +45,7 @@ _RUNNING = frozenset({"apply_fn", "apply"})
 #: Functions of `jax.random` that are called most, by their last names.
 _DRAWING = frozenset("split normal uniform bernoulli categorical randint choice permutation gumbel".split())
 _SPLITTING = re.compile(r"^\s*[a-z]\w*,.*=.*\bsplit\(\w+\.\w*(?:key|rng)\w*[,)]", re.MULTILINE)
+_DIRECTLY = re.compile(r"\.(?:" + "|".join(sorted(SAMPLERS)) + r")\(\w+\.\w*(?:key|rng)\w*[,)]")
 #: The updating method of `TrainState`.
 _APPLYING = "apply_gradients"
 
@@ -54,8 +56,9 @@ class ReusedKey(NodeRule):
 
     Finds functions that draw random numbers with the key of a state, themselves or by a function that they give the
     state, or run its model with it, and return an updated copy of the state in which the key is still the same;
-    those that drop the next key that such a function returns, and call it with the same state again; and those that
-    give the key of a state to two samplers of `jax.random`.
+    those that drop the next key that such a function returns, and call it with the same state again; those that draw
+    with the key of a state which a loop gives them in each turn; and those that give the key of a state to two samplers
+    of `jax.random`.
 
     ## Why is this bad?
 
@@ -140,6 +143,8 @@ class ReusedKey(NodeRule):
         """
         called, unit = candidate.unit.calls, candidate.unit
         if "split" in called and _SPLITTING.search(candidate.module.source.rows(unit.first, unit.last)):
+            return True
+        if not SAMPLERS.isdisjoint(called) and _DIRECTLY.search(candidate.module.source.rows(unit.first, unit.last)):
             return True
         if called.isdisjoint(candidate.calling(COPYING_NAMES)):
             return False
@@ -384,15 +389,19 @@ def _drawn_again(call: Call, cls: PytreeClass, drawn: Drawn) -> Problem:
 
 def _drawn_each_turn(each: DrawnEachTurn, cls: PytreeClass) -> Problem:
     by = f"a loop in `{each.caller}`" if each.caller else "a loop"
+    what = f"`{each.next}`, the next `{each.key.attr}` of the `{cls.name}`, is dropped"
     way_out = f"return `{each.next}` as well, and let the next state have it"
+    if each.next is None:
+        what = f"`{dotted(each.call.func)}` draws with `{each.key.attr}` of the `{cls.name}` itself"
+        way_out = "split it, return the next key as well, and let the next state have it"
     return Problem(
         at=each.call.at,
         message=(
-            f"`{each.next}`, the next `{each.key.attr}` of the `{cls.name}`, is dropped, and {by} gives the same"
+            f"{what}, and {by} gives the same"
             f" `{each.key.value.id if isinstance(each.key.value, Name) else cls.name}` in each turn: all draw the same"
             f" numbers; {way_out}"
         ),
-        reason="a key gives the same random numbers each time it is split",
+        reason="a key gives the same random numbers each time it is used",
         help=way_out,
     )
 
