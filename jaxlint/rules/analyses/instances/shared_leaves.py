@@ -62,16 +62,17 @@ def shared_leaves_made(making: Call, code: CodeRead, evaluator: Evaluator) -> Sh
 def _shared(made: Made | None, code: CodeRead, evaluator: Evaluator) -> SharedLeaves | None:
     if made is None:
         return None
-    source = _Source(code, evaluator, made.function, made.factory)
-    seen: dict[str, tuple[str, bool]] = {}
-    for leaf in source.leaves(made.call, made.cls):
-        name = dotted(leaf.value)
+    own = _Source(code, evaluator, made.function, made.factory)
+    seen: dict[tuple[_Source, str], tuple[str, bool]] = {}
+    for leaf in own.leaves(made.call, made.cls):
+        name, source = dotted(leaf.value), leaf.source or own
         if name is None or source.is_of_host(leaf.value):
             continue
         is_array = is_of_arrays(leaf.field, leaf.cls, evaluator) or source.holds_arrays(leaf.value)
-        one, was_array = seen.setdefault(name, (leaf.path, is_array))
+        one, was_array = seen.setdefault((source, name), (leaf.path, is_array))
         if one != leaf.path and (is_array or was_array):
-            return SharedLeaves(made.cls, one, leaf.path, leaf.value, made.module)
+            module = made.module if leaf.source is None else leaf.source.module
+            return SharedLeaves(made.cls, one, leaf.path, leaf.value, module)
     return None
 
 
@@ -87,6 +88,8 @@ class _Leaf(msgspec.Struct, frozen=True):
     field: Field
     cls: PytreeClass
     value: Expr
+    #: The call of a function that makes it, with variables of its own; None for those of the code or of a parameter.
+    source: _Source | None = None
 
 
 def is_of_arrays(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
@@ -115,7 +118,7 @@ class _Source:
         #: How many functions that return an instance were followed.
         self._depth = depth
         self._body = code.body if function is None else evaluator.calls.body_of(function) or ()
-        self._module = code.place.module if function is None else function.module
+        self.module = code.place.module if function is None else function.module
         self._scope = code.scope if function is None else function.declaration.inner_scope
 
     def holds_arrays(self, value: Expr) -> bool:
@@ -141,7 +144,7 @@ class _Source:
             held = looked_up(value, self._bound)
             if isinstance(held, Call) and path.count(".") < _MAX_DEPTH:
                 for leaf in self._leaves_made(held, f"{path}.", in_variable=held is not value):
-                    if held is value or self._is_unchanged(leaf.value, held):
+                    if held is value or leaf.source is not None or self._is_unchanged(leaf.value, held):
                         yield leaf
 
     def _leaves_made(self, call: Call, within: str, *, in_variable: bool) -> Iterator[_Leaf]:
@@ -149,7 +152,7 @@ class _Source:
 
         Those of an instance in a variable may be assigned later, if the class lets them.
         """
-        symbol = self._evaluator.model.resolver.resolve(call.func, self._module, self._scope)
+        symbol = self._evaluator.model.resolver.resolve(call.func, self.module, self._scope)
         cls = self._evaluator.model.class_of_symbol(symbol)
         if cls is not None:
             yield from self.leaves(call, cls, within) if cls.frozen or not in_variable else ()
@@ -160,8 +163,14 @@ class _Source:
             made = looked_up(returned, inside._bound)
             if isinstance(made, Call) and self._depth < _MAX_DEPTH:
                 for leaf in inside._leaves_made(made, within, in_variable=in_variable or made is not returned):
-                    if isinstance(leaf.value, Name) and leaf.value.id in given and not inside._binds(leaf.value.id):
+                    if leaf.source is not None:
+                        yield leaf
+                    elif not isinstance(leaf.value, Name):
+                        continue
+                    elif leaf.value.id in given and not inside._binds(leaf.value.id):
                         yield replace(leaf, value=given[leaf.value.id])
+                    elif leaf.value.id in inside._bound and inside._is_unchanged(leaf.value, made):
+                        yield replace(leaf, source=inside)
 
     @cached_property
     def _bound(self) -> Mapping[str, Expr]:
@@ -195,7 +204,7 @@ class _Source:
         return bound[0].value, self
 
     def _name(self, func: Expr) -> str:
-        return self._evaluator.model.resolver.library_name(func, self._module, self._scope)
+        return self._evaluator.model.resolver.library_name(func, self.module, self._scope)
 
     def _holds_arrays(self, expr: Expr, within: frozenset[object] = frozenset()) -> bool:
         """Whether an expression gives arrays of jax; `within` are the variables that were looked up for it."""
@@ -219,14 +228,14 @@ class _Source:
 
     def _makes_instance(self, call: Call, within: frozenset[object]) -> bool:
         """Whether a class is called that puts arrays of jax into a leaf."""
-        symbol = self._evaluator.model.resolver.resolve(call.func, self._module, self._scope)
+        symbol = self._evaluator.model.resolver.resolve(call.func, self.module, self._scope)
         cls = self._evaluator.model.class_of_symbol(symbol)
         given = given_by(call, cls) if cls is not None else ()
         return any(field.role is Role.LEAF and self._holds_arrays(value, within) for field, value in given)
 
     def _returns_arrays(self, call: Call, within: frozenset[object]) -> bool:
         """Whether a function of the project is called that returns arrays of jax."""
-        symbol = self._evaluator.model.resolver.resolve(call.func, self._module, self._scope)
+        symbol = self._evaluator.model.resolver.resolve(call.func, self.module, self._scope)
         if not isinstance(symbol, FunctionSymbol) or symbol.key in within or not is_plain(symbol.declaration):
             return False
         inside = _Source(self._code, self._evaluator, symbol, call if self._function is None else None)
