@@ -19,7 +19,7 @@ class Blocks:
     def __init__(self, outline: Outline) -> None:
         self._units = [(unit.first, unit.last) for unit in outline.units]
         inner = [_with_decorators(cls, cls.at.end_row) for cls in outline.classes.values()]
-        inner += [_with_decorators(f, f.body_rows[1]) for f in outline.functions.values() if f.body_rows[1]]
+        inner += [_with_decorators(f, f.body_rows[1]) for f in outline.functions.values()]
         self._inner = sorted(inner)
 
     def rows_around(self, place: Span) -> Rows | None:

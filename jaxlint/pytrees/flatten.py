@@ -11,6 +11,7 @@ from jaxlint.project.resolution import ClassSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import Field, Placed
 from jaxlint.symbols.outline import Assignment, Function, Parameter
+from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Attribute,
     Call,
@@ -174,8 +175,9 @@ def spelled_out(function: Lambda, scope: str) -> Function | None:
         return None
     instance = Parameter(function.params[0], None, None, "positional", function.at)
     values = (function.body,)
-    name = "<lambda>"
-    return Function(name, name, scope, None, (instance,), (), None, function.at, False, return_values=values)
+    name, at = "<lambda>", place_of(function.at)
+    rows = (at.row, at.end_row)
+    return Function(name, name, scope, None, (instance,), (), None, at, False, return_values=values, body_rows=rows)
 
 
 def _is_number(expr: Expr | None) -> bool:

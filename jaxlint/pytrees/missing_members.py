@@ -77,8 +77,7 @@ def _may_have(cls: PytreeClass, name: str, model: PytreeModel) -> bool:
 
 def _sets_by_name(method: Function, name: str, cls: PytreeClass) -> bool:
     """Whether a method may set an attribute by its name."""
-    first, last = method.body_rows
-    named = set_by_name(cls.module.source.rows(first, last)) if last else frozenset[str]()
+    named = set_by_name(cls.module.source.rows(*method.body_rows))
     return named is None or name in named
 
 

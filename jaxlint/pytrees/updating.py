@@ -21,6 +21,7 @@ from jaxlint.project.resolution import ClassSymbol, External, Resolver, Symbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.made_of_fields import takes_fields
 from jaxlint.pytrees.model import Kind, PytreeClass
+from jaxlint.pytrees.stubs import is_stub
 from jaxlint.symbols.outline import Function, Parameter
 from jaxlint.syntax.expressions import (
     Argument,
@@ -80,8 +81,10 @@ def _assigned_by_methods(cls: PytreeClass) -> frozenset[str] | None:
     for one in cls.mro:
         for qualnames in one.symbol.declaration.methods.values():
             function = one.module.outline.functions[qualnames[-1]]
-            first, last = function.body_rows
-            if not last or _SETS_OTHERWISE.search(one.module.source.rows(first, last)):
+            text = one.module.source.rows(*function.body_rows)
+            if function.body_rows[0] == function.at.row:  # `def set(self, x): self.x = x`
+                text = text.replace(f"({function.self_name}", "(", 1)
+            if is_stub(one.module) or _SETS_OTHERWISE.search(text):
                 return None
             found |= {assigned.attr for assigned in function.self_assignments}
     return frozenset(found)

@@ -202,7 +202,7 @@ def _compares_given(function: Function, module: Module) -> bool:
     """Whether a row of a function compares a parameter without annotation with something else that has a name."""
     bare = {p.name for p in function.parameters if p.annotation is None and p.kind[0] != "*"} - {function.self_name}
     first, last = function.body_rows
-    rows = module.source.lines[first - 1 : last] if bare and first else ()
+    rows = module.source.lines[first - 1 : last] if bare else ()
     compared = (found for row in rows if "=" in row or " in " in row for found in _COMPARING.findall(row))
     return any(not bare.isdisjoint(pair) for pair in compared)
 

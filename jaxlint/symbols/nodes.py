@@ -27,11 +27,8 @@ TRY_STAR: Any = getattr(ast, "TryStar", ast.Try)
 
 
 def body_rows(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:
-    """The first and the last row of a body; (0, 0) if it begins on the row of the `def`."""
-    first, last = node.body[0].lineno, node.end_lineno or 0
-    before = (node.returns, node.args, *node.args.args, *node.args.kwonlyargs)
-    header = max(getattr(part, "end_lineno", None) or node.lineno for part in before)
-    return (first, last) if first > header else (0, 0)
+    """The first and the last row of a body; the first is that of the `def` if it begins beside it."""
+    return node.body[0].lineno, node.end_lineno or 0
 
 
 def last_name(node: ast.expr) -> str:

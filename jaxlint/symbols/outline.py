@@ -136,7 +136,7 @@ class Function(msgspec.Struct, array_like=True, gc=False):
     #: The attributes of `self` that hold what is changed in place.
     self_mutations: frozenset[str] = frozenset()
     statements: int = 0
-    #: The first and the last row of the body; (0, 0) if it begins on the row of the `def`.
+    #: The first and the last row of the body; the first is that of the `def` if it begins beside it.
     body_rows: tuple[int, int] = (0, 0)
     #: Whether the body only binds local names and returns, and so does nothing to what it is given.
     only_returns: bool = False

@@ -138,7 +138,8 @@ class _Holders:
         """Whether a variable of the module is a default, is in the body of a class, or is imported elsewhere."""
         module = self._place.module
         own = [(s.at.lineno, s.at.end_lineno) for s in self._body]
-        own += [function.body_rows for function in module.outline.functions.values()]
+        beside = [f for f in module.outline.functions.values() if f.body_rows[0] > f.at.row]  # else in a default, too
+        own += [function.body_rows for function in beside]
         rows = [at.row for at in mentions(name, module, r"\b")]
         if not all(any(first <= row <= last for first, last in own) for row in rows):
             return True

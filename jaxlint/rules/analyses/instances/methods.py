@@ -12,7 +12,6 @@ from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, items_of
 from jaxlint.syntax.statements import Body
 
@@ -33,14 +32,13 @@ def names_called(function: Function, module: Module) -> frozenset[str]:
 
 
 def text_of(function: Function, module: Module) -> str:
-    """The rows of the body of a function, as they are written; of one that begins beside the `def`, that row."""
-    first, last = function.body_rows
-    return module.source.rows(first, last) if last else module.source.line(place_of(function.at).row)
+    """The rows of the body of a function, as they are written; if it begins beside the `def`, with that."""
+    return module.source.rows(*function.body_rows)
 
 
 def may_have(written: re.Pattern[str], function: Function, module: Module) -> bool:
-    """Whether a pattern is found in the rows of a function, or these are not known."""
-    return not function.body_rows[1] or written.search(text_of(function, module)) is not None
+    """Whether a pattern is found in the rows of a function."""
+    return written.search(text_of(function, module)) is not None
 
 
 def is_written(written: re.Pattern[str], module: Module, evaluator: Evaluator) -> bool:
