@@ -9,7 +9,7 @@ from jaxlint.cst.failing import proposing
 from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.calls.transformed_classes import traced_by
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.evaluating.events import Construct, Cross, Event, KeywordValue
+from jaxlint.infer.evaluating.events import Construct, Cross, Event, KeywordValue, Replace
 from jaxlint.infer.known.values import NONE, UNKNOWN, Choice, Container, Scalar, Value, plain, without_none
 from jaxlint.infer.transforms.calling import led_to
 from jaxlint.libraries.refused import FUNCTION
@@ -37,7 +37,8 @@ class NonArrayDataField(ClassRule, EventRule):
     ## What it does
 
     Finds data fields (leaves) whose type is none that JAX accepts: strings, functions, optimizers, dtypes, enums, sets,
-    paths and the like, in classes whose instances go into a transformation of JAX, come out of one, or are stacked.
+    paths and the like, and methods given to a data field without their call, in classes whose instances go into a
+    transformation of JAX, come out of one, or are stacked.
 
     ## Why is this bad?
 
@@ -120,7 +121,7 @@ class NonArrayDataField(ClassRule, EventRule):
     severity = Severity.WARNING
     confidence = Confidence.MEDIUM
     raises_at_once = True
-    events = (Cross, Construct)
+    events = (Cross, Construct, Replace)
 
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the class's own fields."""
@@ -136,8 +137,14 @@ class NonArrayDataField(ClassRule, EventRule):
 
     def check_event(self, event: Event, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at an argument of a transformed function, or at what a constructor is given."""
+        from jaxlint.rules.analyses.fields.uncalled import uncalled
+
+        if isinstance(event, Replace):
+            yield from uncalled(event, evaluator)
+            return
         if isinstance(event, Construct):
-            yield from _plain_functions(event, evaluator)
+            forgotten = list(uncalled(event, evaluator))
+            yield from forgotten or _plain_functions(event, evaluator)
             yield from _given_text(event, evaluator)
             yield from self._stacked_fields(event, evaluator)
             return
@@ -433,11 +440,6 @@ def _unregistered(field: Field, cls: PytreeClass, evaluator: Evaluator) -> str |
     return None if held is None else f"`{held.name}`, {_ORDINARY}"
 
 
-def _consequence(traced: TracedBy) -> str:
-    when = f" when `{traced.function}` is called" if traced.function else ""
-    return f"`{traced.transform}` refuses it{when} (TypeError)"
-
-
 def _is_filtered(cls: PytreeClass, what: str, traced: TracedBy) -> bool:
     """Whether the framework has a transformation of its own that holds the functions in such a leaf static."""
     from jaxlint.rules.analyses.fixes.filtering import has_filtering
@@ -472,6 +474,7 @@ def _problem(
     fix: Proposal | None,
     confidence: Confidence | None,
 ) -> Problem:
+    from jaxlint.rules.analyses.fields.functions_held import refusal
     from jaxlint.rules.analyses.fixes.filtering import filtering
     from jaxlint.rules.analyses.fixes.roles import marking_help
 
@@ -482,7 +485,7 @@ def _problem(
         way_out, fix = f"register it with `jax.tree_util`, or {way_out}", None
     return Problem(
         at=at,
-        message=f"field `{field.name}` of `{cls.name}` is a leaf and holds {what}: {_consequence(traced)}; {way_out}",
+        message=f"field `{field.name}` of `{cls.name}` is a leaf and holds {what}: {refusal(traced)}; {way_out}",
         reason="the leaves of what goes into a transformation must be arrays or numbers",
         help=way_out,
         subject=f"{field.owner.full_name}.{field.name}",

@@ -14,6 +14,7 @@ from jaxlint.infer.known.values import (
     plain,
 )
 from jaxlint.libraries.functions import is_plain_function
+from jaxlint.project.index import TracedBy
 from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.model import PytreeClass
@@ -36,6 +37,12 @@ def is_function(value: Value) -> bool:
         case Symbolic(symbol=External(name=name)):
             return is_plain_function(name)
     return False
+
+
+def refusal(traced: TracedBy) -> str:
+    """What becomes of an instance that holds a function, in words."""
+    when = f" when `{traced.function}` is called" if traced.function else ""
+    return f"`{traced.transform}` refuses it{when} (TypeError)"
 
 
 def lists_function(cls: PytreeClass, evaluator: Evaluator) -> bool:
