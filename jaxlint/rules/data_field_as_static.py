@@ -38,6 +38,7 @@ from jaxlint.rules.analyses.fixes.traced_choices import choosing_by_jax
 from jaxlint.rules.analyses.instances.callees import Callee, called_by, callee_of, declared
 from jaxlint.rules.analyses.instances.given_literals import is_updated
 from jaxlint.rules.analyses.instances.methods import is_overridden, text_of
+from jaxlint.rules.analyses.under_trace.handed_numbers import handed_numbers
 from jaxlint.rules.analyses.under_trace.static_uses import INSTEAD, StaticUses, Use, asks_for_shapes_in, names_asked_in
 from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
 from jaxlint.rules.analyses.under_trace.traced_arguments import (
@@ -192,6 +193,12 @@ class DataFieldAsStatic(BodyRule):
             yield replace(problem, fix=instead if changes else _fix(leaf, code, evaluator) or instead)
 
 
+def _number(given: Expr, leaves: TracedLeaves) -> Leaf | None:
+    """The leaf that a call is given, if it is a number or an array."""
+    leaf = leaves.leaf(given) if isinstance(given, (Attribute, Name)) else None
+    return leaf if leaf is not None and is_number(leaf) else None
+
+
 def _closures(body: Body) -> Iterator[FunctionDefinition]:
     """The functions inside of a body that are called there, or handed to something that calls them."""
     defined = [s for s in contents_of(body).statements if isinstance(s, FunctionDefinition) and not s.decorators]
@@ -339,7 +346,8 @@ class _Reader:
     ) -> Iterator[tuple[Use, Leaf, object, str]]:
         """The uses in a function of the project that is given a traced instance, by `grad(loss)(w, state)`, too."""
         given = [(argument, leaves.traced(argument.value)) for argument in call.args]
-        if call.has_star or all(traced is None for _, traced in given):
+        numbers = {id(a.value): leaf for a in call.args if (leaf := _number(a.value, leaves)) is not None}
+        if call.has_star or (all(traced is None for _, traced in given) and not numbers):
             return
         call = replace(call, func=self._transformed(call.func, scope, bound))
         if self._code is not None and self._code.scope == scope:
@@ -352,6 +360,8 @@ class _Reader:
         if callee is not None:
             names = iter(names_by_position(callee.parameters))
             taken = {argument.keyword or next(names, ""): traced for argument, traced in given}
+            for use, leaf, at in handed_numbers(call, callee, numbers, self._evaluator) if numbers else ():
+                yield use, leaf, at, callee.name
             yield from self._inside(callee, {n: t for n, t in taken.items() if t is not None}, call, depth)
 
     def _called(
