@@ -8,11 +8,11 @@ from jaxlint.finding import Confidence, Severity
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Event, Place, Replace
-from jaxlint.infer.known.values import Instance, plain
+from jaxlint.infer.known.values import Array, Instance, Scalar, plain
 from jaxlint.infer.transforms.applied import abstracting, rebuilt_parameters
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Role
-from jaxlint.pytrees.model import Field, PytreeClass
+from jaxlint.pytrees.model import Field, Placed, PytreeClass
 from jaxlint.pytrees.registration import list_problems
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.methods import MAKING
@@ -29,6 +29,7 @@ from jaxlint.syntax.expressions import (
     Call,
     Constant,
     Expr,
+    Lambda,
     Name,
     dotted,
     forced_assignment,
@@ -263,15 +264,15 @@ def _is_missed(at: object, field: Field, cls: PytreeClass, place: Place, evaluat
     A function returns it, or the code that makes it gives it to a compiled function: that computes with the default,
     whatever the field was given.
     """
-    default, function = field.default, place.function
-    if default is None or not is_number(default.expr) or cls.method("__post_init__") is not None:
+    default, function = _made_by_default(field, evaluator), place.function
+    if default is None or cls.method("__post_init__") is not None:
         return False
     if function is None:
         body = evaluator.calls.top_level(place.module)
     else:
         body = evaluator.calls.body_of(FunctionSymbol(place.module, function)) or ()
     given = argument_at(at, body)
-    if given is None or same(given[1], default.expr):
+    if given is None or same(given[1], default):
         return False
     if _is_given(given[0], field.name, cls, body, place, evaluator):
         return True
@@ -283,6 +284,18 @@ def _is_missed(at: object, field: Field, cls: PytreeClass, place: Place, evaluat
         for module in modules
         for other in module.outline.functions.values()
     )
+
+
+def _made_by_default(field: Field, evaluator: Evaluator) -> Expr | None:
+    """The number that a field has by default, or the array or number that its factory makes: `lambda: jnp.ones(3)`."""
+    if field.default is not None:
+        return field.default.expr if is_number(field.default.expr) else None
+    factory = field.factory
+    if factory is None or not isinstance(factory.expr, Lambda) or factory.expr.params:
+        return None
+    made = factory.expr.body
+    held = plain(evaluator.static(Placed(made, factory.module, factory.scope)))
+    return made if isinstance(held, Array) or (isinstance(held, Scalar) and is_number(made)) else None
 
 
 def _is_given(made: Call, name: str, cls: PytreeClass, body: Body, place: Place, evaluator: Evaluator) -> bool:
