@@ -71,6 +71,10 @@ class _Made(msgspec.Struct, frozen=True):
     update: Update | None = None
 
 
+#: Through how many updates that go on from each other the first is sought.
+_LONGEST_ROW = 6
+
+
 class ReturnedOldState(BodyRule):
     """
     ## What it does
@@ -190,10 +194,14 @@ class ReturnedOldState(BodyRule):
         yield from _of_last_updates(reader, code, function.name, used)
         once = bound_once(code.body)
         turning = {id(s) for loop in walk(code.body) if isinstance(loop, (For, While)) for s in walk(loop.body)}
+        bases = {dotted(made.update.base) for made in copies.values() if made.update and made.update.base}
+        updated_again = bases - {made.original for made in copies.values()}
         for statement, following, behind in sequences(code.body, ()):
             made = copies.get(id(statement))
             if made is None or made.name in outer or made.name.startswith("_"):
                 continue
+            if made.name in updated_again:
+                continue  # the last of a row is reported
             later = code.body if id(statement) in turning else following
             is_used = made.name in used
             if is_used and later is following and made.name not in once:
@@ -247,9 +255,22 @@ class _Reader:
             receiver = plain(update.receiver)
             if isinstance(target, Name) and original not in (None, target.id) and isinstance(receiver, Instance):
                 if receiver.cls.is_pytree and is_copy(update):
-                    return _Made(target.id, original or "", target.at, receiver.cls, call, update)
+                    return _Made(target.id, self._first(original or ""), target.at, receiver.cls, call, update)
             return None
         return self._stepped(target, call)
+
+    def _first(self, copied: str) -> str:
+        """What is handed back as it was, if a variable that is updated holds an update of that: the first of a row."""
+        first, bound = copied, bound_once(self._code.body)
+        for _ in range(_LONGEST_ROW):
+            if first in self._returned:
+                return first
+            update = self._updates.get(id(bound[first])) if first in bound else None
+            base = None if update is None or update.base is None or not is_copy(update) else dotted(update.base)
+            if base is None:
+                break
+            first = base
+        return copied
 
     def _stepped(self, target: Expr, call: Call) -> _Made | None:
         """What a function returns that is given an instance, and returns another one of its class."""

@@ -93,14 +93,17 @@ def is_bound_in(name: str, following: Body) -> bool:
 
 
 def _carried_on(update: Update, original: str) -> frozenset[str]:
-    """The fields that an update gives the result of a method of what they were, or some sum of it."""
-    found: set[str] = set()
+    """The fields that an update gives the result of a method of what they were, or some sum of it.
+
+    They were so in the original, or in a copy of it that is updated.
+    """
+    found, bases = set[str](), {original, _base(update)}
     for keyword in () if update.call.has_star else update.keywords:
         value = update.call.keyword(keyword.name)
-        path = f"{original}.{keyword.name}"
+        paths = {f"{base}.{keyword.name}" for base in bases}
         # `state.metrics.reset()` keeps nothing
         if value is not None and not (isinstance(value, Call) and not value.args):
-            if any(dotted(part) == path for part in parts(value) if isinstance(part, Attribute)):
+            if any(dotted(part) in paths for part in parts(value) if isinstance(part, Attribute)):
                 found.add(keyword.name)
     return frozenset(found)
 
