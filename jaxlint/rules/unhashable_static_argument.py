@@ -27,6 +27,7 @@ from jaxlint.rules.analyses.instances.hopes import is_made_in
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.makers import makers
 from jaxlint.rules.analyses.instances.origins import Made, argument_at, given_by, maker_of
+from jaxlint.rules.analyses.instances.updates_reaching import updates_reaching
 from jaxlint.rules.base import BodyRule, EventRule, Problem
 from jaxlint.syntax.expressions import (
     Attribute,
@@ -154,9 +155,12 @@ class UnhashableStaticArgument(EventRule, BodyRule):
             if isinstance(event, Cross) and _is_hashed(event) and event.made is None:
                 if isinstance(plain(event.value), Instance) and unhashable(event.value, evaluator) is None:
                     made = _as_made(event, code, evaluator)
+                    updated = _as_updated(event, code, evaluator) if made is None else None
                     if made is not None:
                         problem = _problem(event, made[0], evaluator)
                         yield problem if problem.fix is not None else structs.replace(problem, fix=made[1])
+                    elif updated is not None:
+                        yield _problem(event, updated, evaluator)
                 elif isinstance(event.value, UnknownValue):
                     why = _as_passed(event, code, evaluator)
                     if why is not None:
@@ -202,6 +206,19 @@ def _as_made(event: Cross, code: CodeRead, evaluator: Evaluator) -> tuple[Unhash
     if why is None:
         return None
     return why, _of_fields(given_values, evaluator) if made.module is code.place.module else None
+
+
+def _as_updated(event: Cross, code: CodeRead, evaluator: Evaluator) -> Unhashable | None:
+    """Why an instance cannot be hashed that is given arrays before the call, or by the turn of a loop before."""
+    given, value = argument_at(event.at, code.body), plain(event.value)
+    if given is None or not isinstance(given[1], Name) or not isinstance(value, Instance):
+        return None
+    for update in updates_reaching(given[1].id, given[0], code):
+        if update.receiver.cls is value.cls and not update.call.has_star:
+            why = unhashable_instance(value.cls, evaluator, {k.name: k.value for k in update.keywords})
+            if why is not None:
+                return why
+    return None
 
 
 def _given_values(made: Made, evaluator: Evaluator) -> dict[str, tuple[Expr, Value]]:
