@@ -30,7 +30,7 @@ from jaxlint_mypy.codes import STRICT_REPLACE
 from jaxlint_mypy.fields import converted, note_converters
 from jaxlint_mypy.focused import is_known_package
 from jaxlint_mypy.front import FrontEnd
-from jaxlint_mypy.internals import has_unseen_base, pass_for
+from jaxlint_mypy.internals import has_unseen_base, is_daemon, pass_for
 from jaxlint_mypy.parameters import (
     ANY,
     Parameters,
@@ -46,6 +46,8 @@ from jaxlint_mypy.parameters import (
 
 #: The type variable of the generated methods, found among the names of the class.
 _SELF = "_JaxlintSelf"
+#: A second name of a constructor that is in the body of its class: mypy takes it for that of a plugin by that.
+_CONSTRUCTOR = "_JaxlintInit"
 #: The kinds of parameters, by whether they are keywords and have a default.
 _KINDS = {
     (False, False): nodes.ARG_POS,
@@ -125,7 +127,9 @@ class MethodMaker:
         if cls.framework.abstract_fields:
             named = with_open(named, receiver)
         # what is not "generated" is left alone when mypy itself makes a dataclass of the class
-        _put(api, info, "__init__", _Method(receiver, named, NoneType()), generated=False)
+        function = _put(api, info, "__init__", _Method(receiver, named, NoneType()), generated=False)
+        if is_daemon(self.front.options):
+            _put_in_body(info, function)
 
     def _put_chex(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
         """`to_tuple` and `from_tuple`, and the methods of a mapping unless an option says that it is none."""
@@ -259,7 +263,7 @@ def _self_of(info: TypeInfo, method: str) -> TypeVarType:
 
 def _put(
     api: SemanticAnalyzerPluginInterface, info: TypeInfo, name: str, method: _Method, *, generated: bool = True
-) -> None:
+) -> FuncDef:
     """Put a method on a class: into its symbols only, as there is no body for mypy's checker to look at.
 
     What is not `generated` is left alone when mypy itself makes a dataclass of the class.
@@ -293,6 +297,21 @@ def _put(
         node = nodes.Decorator(function, [], variable)
         node.line = info.line
     info.names[name] = SymbolTableNode(MDEF, node, plugin_generated=generated)
+    return function
+
+
+def _put_in_body(info: TypeInfo, function: FuncDef) -> None:
+    """Put a constructor into the body of its class, for the daemon.
+
+    When that reads a class again, it copies what it finds into the class that it had before, and tells so to the
+    functions in the body: of any other constructor it does not know whose it is, and crashes. Before, it takes those out of
+    the body that are a plugin's.
+    """
+    body, before = info.defn.defs.body, info.names.get(_CONSTRUCTOR)
+    if before is not None and isinstance(before.node, FuncDef) and before.node in body:
+        body.remove(before.node)
+    info.names[_CONSTRUCTOR] = SymbolTableNode(MDEF, function, plugin_generated=True, no_serialize=True)
+    body.append(function)
 
 
 def _variables(owner: Type) -> list[TypeVarType]:

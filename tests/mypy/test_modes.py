@@ -21,7 +21,7 @@ pytestmark = pytest.mark.comparisons
 
 needs("flax")
 
-#: Two modules that import each other, a base class elsewhere, a class before its base, an untyped framework.
+#: Two modules that import each other, a base class elsewhere, a class before its base, untyped frameworks.
 PROJECT = {
     "base.py": """
 from __future__ import annotations
@@ -102,6 +102,25 @@ class Named:
 def double(named: Named) -> Named:
     return named.replace(x=named.x * 2)
 """,
+    "made.py": """
+import dataclasses
+import typing as t
+import jax
+from simple_pytree import Pytree
+from base import Base
+
+T = t.TypeVar("T")
+FIRST: t.Optional[Base] = None
+
+@dataclasses.dataclass
+class Made(Pytree, t.Generic[T]):
+    base: Base
+    more: T
+
+def make(base: Base) -> "Made[Base]":
+    Made(base=base, more=base, most=base)
+    return Made(base=base, more=base).replace(more=base)
+""",
 }
 _OURS = re.compile(r"\[jaxlint-[\w-]+\]$")
 #: A part of the corpus.
@@ -120,6 +139,7 @@ EDITS: list[tuple[str, str, str]] = [
     ("leaf.py", "class Leaf:", "class Leaf(Base):"),
     ("leaf.py", "    m: int = 0", "    m: int = 0\n    o: list[int] = []"),
     ("use.py", "    s.n = 1\n", "    pass\n"),
+    ("made.py", "    base: Base\n", "    base: Base\n    kind: int = 0\n"),
     ("named.py", "    name: str\n", "    name: str = struct.field(pytree_node=False)\n"),
     ("named.py", "    name: str = struct.field(pytree_node=False)\n", "    name: str\n"),
     ("use.py", "class C(t.Generic[T]):", "class C(t.Generic[T]):\n    u: int = 0"),
@@ -187,7 +207,11 @@ def test_the_project(cold: list[str]) -> None:
         "use.py:33",
         "use.py:9",
     ]
-    assert [line.split(": ")[0] for line in found if "[call-arg]" in line] == ["use.py:11", "use.py:35"]
+    assert [line.split(": ")[0] for line in found if "[call-arg]" in line] == [
+        "made.py:17",
+        "use.py:11",
+        "use.py:35",
+    ]
     assert all("[jaxlint-" in line or "[call-arg]" in line for line in found)
 
 
