@@ -304,8 +304,8 @@ def _put_in_body(info: TypeInfo, function: FuncDef) -> None:
     """Put a constructor into the body of its class, for the daemon.
 
     When that reads a class again, it copies what it finds into the class that it had before, and tells so to the
-    functions in the body: of any other constructor it does not know whose it is, and crashes. Before, it takes those out of
-    the body that are a plugin's.
+    functions in the body: of any other constructor it does not know whose it is, and crashes. Before that it takes
+    those of a plugin out of the body.
     """
     body, before = info.defn.defs.body, info.names.get(_CONSTRUCTOR)
     if before is not None and isinstance(before.node, FuncDef) and before.node in body:
