@@ -93,13 +93,17 @@ def judge(found: Path) -> None:
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("names", nargs=-1, required=True)
 @click.option("--cache", type=click.Path(path_type=Path), required=True, help="Where mypy keeps what it knows.")
-def faces(folder: Path, names: tuple[str, ...], cache: Path) -> None:
+@click.option("--min-confidence", default="medium", show_default=True, type=click.Choice(["low", "medium", "high"]))
+def faces(folder: Path, names: tuple[str, ...], cache: Path, min_confidence: str) -> None:
     """Compare `jaxlint check` and the mypy plugin by line, over the sources with these NAMES; exit 1 if they differ."""
     differ = False
     for name in names:
-        found = sources.check([sys.executable, "-m", "jaxlint"], folder / name)
-        compared = front_ends.compare(found, front_ends.typed(folder / name, cache))
-        click.echo(f"{name}: both {compared.both}, left to check {compared.left}")
+        options = ["--min-confidence", min_confidence]
+        found = sources.check([sys.executable, "-m", "jaxlint"], folder / name, options)
+        reported = front_ends.typed(folder / name, cache, min_confidence)
+        compared = front_ends.compare(found, reported)
+        left, lines = compared.left, len(reported)
+        click.echo(f"{name}: both {compared.both}, left to check {left}, lines of which mypy says something: {lines}")
         for one in compared.only_check:
             _show("only check:", one, "")
         for path, row, code in compared.only_mypy:

@@ -14,6 +14,7 @@ from jaxlint_mypy.running import left_out
 
 from jaxlint.rules import all_rules
 from tools.ecosystem.ledger import Found
+from tools.ecosystem.sources import CheckFailed
 
 #: What mypy or the plugin says in other words than `jaxlint check`: by the code, a part of the message.
 MYPY_SAYS = {
@@ -48,15 +49,19 @@ class Faces(msgspec.Struct):
     only_mypy: list[tuple[str, int, str]] = []
 
 
-def typed(source: Path, cache: Path) -> dict[_Place, list[str]]:
-    """What mypy with the plugin reports for the packages in a folder, by file and line."""
+def typed(source: Path, cache: Path, min_confidence: str = "medium") -> dict[_Place, list[str]]:
+    """What mypy with the plugin reports for the packages in a folder, by file and line. Raises `CheckFailed`."""
     cache.mkdir(parents=True, exist_ok=True)
     config = cache / "mypy.ini"
     config.write_text(_CONFIG, encoding="utf-8")
+    settings = f'[tool.jaxlint]\nmin-confidence = "{min_confidence}"\n'
+    (cache / "pyproject.toml").write_text(settings, encoding="utf-8")
     packages = [folder.name for folder in sorted(source.iterdir()) if (folder / "__init__.py").exists()]
     asked = [part for name in packages for part in ("-p", name)]
     command = [sys.executable, "-m", "mypy", f"--config-file={config}", f"--cache-dir={cache / 'cache'}", *asked]
     done = subprocess.run(command, capture_output=True, text=True, cwd=source)
+    if done.returncode not in (0, 1):
+        raise CheckFailed(f"{source.name}: mypy: exit {done.returncode}: {(done.stdout + done.stderr).strip()[-500:]}")
     found: dict[_Place, list[str]] = defaultdict(list)
     for match in _REPORT.finditer(done.stdout):
         found[match["path"], int(match["row"])].append(match["text"])
