@@ -2,8 +2,8 @@
 
     python -m benchmarks.mypy_packages [PACKAGE ...]
 
-Each new error is printed: it is to be read. What mypy says at the same place in other words, now that it knows the types,
-is called reworded.
+Each new error is printed: it is to be read. What mypy says at the same place in other words, now that it
+knows the types, is called reworded.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Programs written without a look at the plugin: mypy with it reports what goes wrong in them, and nothing else.
 
 The files in `programs` hold one module after the other, each below a line `#### name`, or `#### package/name`. Their
-functions are run (but for those of `blind`, `declared`, `idioms`, `kinds`, `surfaces`, `teams` and `workflows`), with
-what `new_x()` makes for a parameter `x`: those called `ok…` and `silent…` go through (the latter are wrong without a
-word), those called `bad…` raise.
+functions are run (but for those of `blind`, `declared`, `idioms`, `kinds`, `points`, `surfaces`, `teams` and
+`workflows`), with what `new_x()` makes for a parameter `x`: those called `ok…` and `silent…` go through (the latter are
+wrong without a word), those called `bad…` raise.
 `# BAD` marks the lines that are to be reported, `# MISSED` those that are wrong and are not.
 """
 
@@ -28,7 +28,11 @@ pytestmark = pytest.mark.comparisons
 _PROGRAMS = Path(__file__).with_name("programs")
 KINDS = sorted(path.stem for path in _PROGRAMS.glob("*.txt"))
 #: Those whose modules can be imported: in the others classes are declared that Python refuses.
-RUN = [kind for kind in KINDS if kind not in ("blind", "declared", "idioms", "kinds", "surfaces", "teams", "workflows")]
+RUN = [
+    kind
+    for kind in KINDS
+    if kind not in ("blind", "declared", "idioms", "kinds", "points", "surfaces", "teams", "workflows")
+]
 #: Runs the functions of the modules that it names, and says which of them do something else.
 _RUN = """
 import importlib, inspect, types, warnings
