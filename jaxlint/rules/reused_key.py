@@ -22,6 +22,7 @@ from jaxlint.pytrees.stubs import is_stub
 from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.changes.coming_round import comes_round
 from jaxlint.rules.analyses.changes.drawn_each_turn import DrawnEachTurn, drawn_each_turn
+from jaxlint.rules.analyses.changes.drawn_in_loops import DrawnInLoop, drawn_in_loops
 from jaxlint.rules.analyses.fixes.new_key import PutBack, key_put_back
 from jaxlint.rules.analyses.instances.drawn_twice import DrawnTwice, drawn_twice
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving
@@ -45,7 +46,7 @@ _RUNNING = frozenset({"apply_fn", "apply"})
 #: Functions of `jax.random` that are called most, by their last names.
 _DRAWING = frozenset("split normal uniform bernoulli categorical randint choice permutation gumbel".split())
 _SPLITTING = re.compile(r"^\s*[a-z]\w*,.*=.*\bsplit\(\w+\.\w*(?:key|rng)\w*[,)]", re.MULTILINE)
-_DIRECTLY = re.compile(r"\.(?:" + "|".join(sorted(SAMPLERS)) + r")\(\w+\.\w*(?:key|rng)\w*[,)]")
+_DIRECTLY = re.compile(r"(?:\.(?:" + "|".join(sorted(SAMPLERS)) + r")\(|= )\w+\.\w*(?:key|rng)(?:[,)]|$)", re.MULTILINE)
 #: The updating method of `TrainState`.
 _APPLYING = "apply_gradients"
 
@@ -168,6 +169,10 @@ class ReusedKey(NodeRule):
                 held = _key_of(each.key, LocalInstances.of(code, evaluator))
                 if held is not None:
                     yield _drawn_each_turn(each, held)
+            for one in drawn_in_loops(code, evaluator):
+                held = _key_of(one.key, LocalInstances.of(code, evaluator))
+                if held is not None:
+                    yield _drawn_in_loop(one, held)
         yield from super().check_body(code, evaluator)
 
     def can_match(self, code: CodeRead) -> bool:
@@ -400,6 +405,19 @@ def _drawn_each_turn(each: DrawnEachTurn, cls: PytreeClass) -> Problem:
             f"{what}, and {by} gives the same"
             f" `{each.key.value.id if isinstance(each.key.value, Name) else cls.name}` in each turn: all draw the same"
             f" numbers; {way_out}"
+        ),
+        reason="a key gives the same random numbers each time it is used",
+        help=way_out,
+    )
+
+
+def _drawn_in_loop(drawn: DrawnInLoop, cls: PytreeClass) -> Problem:
+    key, way_out = drawn.key.attr, "carry the key along, and split it in each turn"
+    return Problem(
+        at=drawn.call.at,
+        message=(
+            f"`{dotted(drawn.call.func)}` draws with `{key}` of the `{cls.name}` in each turn of {drawn.loop}, which"
+            f" leaves it as it is: all draw the same numbers; {way_out}"
         ),
         reason="a key gives the same random numbers each time it is used",
         help=way_out,

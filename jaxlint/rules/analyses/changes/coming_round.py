@@ -25,7 +25,7 @@ def comes_round(
     function = code.function
     if function is None or state is None:
         return False
-    made, (parameter, path) = _Made(updates, state, code), _given_as(state, code)
+    made, (parameter, path) = _Made(updates, state, code), given_as(state, code)
     for applied in code.applied if function.takes(parameter) else ():
         if applied.carried_parameter(function) == parameter:
             if made.is_returned(function, *(0,) * applied.transform.name.endswith(".scan"), *path):
@@ -42,7 +42,19 @@ def comes_round(
     return False
 
 
-def _given_as(state: str, code: CodeRead) -> tuple[str, tuple[int, ...]]:
+def returns_at(name: str, function: Function, *path: int) -> bool:
+    """Whether all that a function returns has a variable where a path leads to."""
+
+    def has(value: Expr, path: Sequence[int]) -> bool:
+        if not path:
+            return dotted(value) == name
+        items = value.items if isinstance(value, Display) else ()
+        return path[0] < len(items) and has(items[path[0]], path[1:])
+
+    return bool(function.return_values) and all(has(value, path) for value in function.return_values)
+
+
+def given_as(state: str, code: CodeRead) -> tuple[str, tuple[int, ...]]:
     """The parameter that is the state, or the one that holds it and at which index: `state, total = carry`."""
     bound = code.contents.bound
     for statement in code.body:
