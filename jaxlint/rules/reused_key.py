@@ -23,6 +23,7 @@ from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.changes.coming_round import comes_round
 from jaxlint.rules.analyses.changes.drawn_each_turn import DrawnEachTurn, drawn_each_turn
 from jaxlint.rules.analyses.changes.drawn_in_loops import DrawnInLoop, drawn_in_loops
+from jaxlint.rules.analyses.changes.scanned_again import ScannedAgain, scanned_again
 from jaxlint.rules.analyses.fixes.new_key import PutBack, key_put_back
 from jaxlint.rules.analyses.instances.drawn_twice import DrawnTwice, drawn_twice
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving
@@ -160,6 +161,10 @@ class ReusedKey(NodeRule):
                 held = _key_of(Attribute(state.at, state, drawn.keys[0].attr), instances)
                 if held is not None:
                     yield _drawn_again(call, held, drawn)
+            for again in scanned_again(code, evaluator):
+                held = _key_of(again.key, instances)
+                if held is not None:
+                    yield _scanned_again(again, held)
         if function is not None and not function.name.startswith("test"):
             for twice in drawn_twice(code, evaluator):
                 held = _key_of(twice.key, LocalInstances.of(code, evaluator))
@@ -214,8 +219,8 @@ class ReusedKey(NodeRule):
 def _is_underscored(statement: Statement) -> bool:
     """Whether a statement says that it drops the first thing that a call returns, or the last."""
     match statement:
-        case Assign(targets=(Display(items=(Name() as first, *_, Name() as last)),), value=Call()):
-            return first.id.startswith("_") or last.id.startswith("_")
+        case Assign(targets=(Display(items=(Name() as first, *_, last)),), value=Call()):
+            return first.id.startswith("_") or (isinstance(last, Name) and last.id.startswith("_"))
     return False
 
 
@@ -388,6 +393,20 @@ def _drawn_again(call: Call, cls: PytreeClass, drawn: Drawn) -> Problem:
             f" both draw the same numbers; {way_out}"
         ),
         reason=f"`{base}` still has the key that the first call has used",
+        help=way_out,
+    )
+
+
+def _scanned_again(again: ScannedAgain, cls: PytreeClass) -> Problem:
+    key, base = again.key.attr, dotted(again.key.value)
+    way_out = f"keep the carry that this one returns, `{base}, ... = ...`, and go on with that"
+    return Problem(
+        at=again.call.at,
+        message=(
+            f"the `{cls.name}` that `jax.lax.scan` returns is dropped, and `{again.function.name}` is scanned again"
+            f" from `{base}`, which still has the same `{key}`: both runs draw the same numbers; {way_out}"
+        ),
+        reason="a key gives the same random numbers each time it is used",
         help=way_out,
     )
 

@@ -59,7 +59,7 @@ def drawn_by_helper(call: Call, code: CodeRead, instances: LocalInstances, evalu
     body = evaluator.calls.body_of(function) or ()
     if parameter in assigned_names(body):
         return None
-    keys = [k for k in _drawn(body, function, evaluator) if dotted(k.value) == parameter]
+    keys = [k for k in drawn_by(body, function, evaluator) if dotted(k.value) == parameter]
     statement = code.contents.statement_of.get(id(call)) if keys else None
     if not isinstance(statement, Assign) or statement.value is not call or len(statement.targets) != 1:
         return None
@@ -72,7 +72,7 @@ def drawn_by_helper(call: Call, code: CodeRead, instances: LocalInstances, evalu
     for position, name in enumerate(names):
         is_next = any(_may_be_next(items[position], parameter, keys) for items in values)
         drops_next |= is_next
-        if not isinstance(name, Name) or (is_next and not _is_dropped(name.id, code.body)):
+        if not isinstance(name, Name) or (is_next and not is_dropped(name.id, code.body)):
             return None
     if not any(isinstance(part, Name) for part in names):
         return None
@@ -148,7 +148,7 @@ def _has_key(expr: Expr, instances: LocalInstances) -> bool:
     return instance is not None and any(KEY.search(field.name) for field in instance.cls.fields)
 
 
-def _drawn(body: Body, function: FunctionSymbol, evaluator: Evaluator) -> list[Attribute]:
+def drawn_by(body: Body, function: FunctionSymbol, evaluator: Evaluator) -> list[Attribute]:
     """The attributes that a body passes to functions of `jax.random` that draw with them, or split them."""
     found: dict[str, Attribute] = {}
     scope = function.declaration.inner_scope
@@ -170,7 +170,8 @@ def _may_be_next(value: Expr, parameter: str, keys: Collection[Attribute]) -> bo
     return False
 
 
-def _is_dropped(name: str, body: Body) -> bool:
+def is_dropped(name: str, body: Body) -> bool:
+    """Whether a variable says that nobody wants what it holds, or nobody reads it."""
     return name.startswith("_") or next(reads(body, name), None) is None
 
 
