@@ -108,7 +108,7 @@ class FieldNameClash(ClassRule):
                     yield from _with_method(cls, field)
                     if field.owner == cls.symbol:
                         yield from _reserved(cls, field)
-        yield from _overwritten(cls)
+        yield from _overwritten(cls, evaluator)
 
 
 def _with_method(cls: PytreeClass, field: Field) -> Iterator[Problem]:
@@ -217,7 +217,7 @@ def _reserved(cls: PytreeClass, field: Field) -> Iterator[Problem]:
         yield _problem(field.at, message, f"tjax stores the names of fields in `{field.name}` of the class")
 
 
-def _overwritten(cls: PytreeClass) -> Iterator[Problem]:
+def _overwritten(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
     """Methods that the framework replaces by its own."""
     if cls.registered is not True or not cls.framework.replace_overwrites or cls.params is None:
         return
@@ -225,7 +225,7 @@ def _overwritten(cls: PytreeClass) -> Iterator[Problem]:
     for name in names:
         if name in cls.symbol.declaration.methods:
             method = _last(cls, name)
-            if not _is_stub(method) and not _does_the_same(method):
+            if not _is_stub(method) and not _does_the_same(method, cls, evaluator):
                 yield _problem(
                     method.at,
                     f"`{name}` of `{cls.name}` is never called: {cls.framework.title} puts a method of its own in its"
@@ -258,7 +258,7 @@ def _is_stub(function: Function) -> bool:
     return function.statements <= 2 and not does_something
 
 
-def _does_the_same(function: Function) -> bool:
+def _does_the_same(function: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether a method only passes its arguments on to a function of its name, or to the constructor."""
     if len(function.return_values) != 1:
         return False
@@ -268,7 +268,8 @@ def _does_the_same(function: Function) -> bool:
         return False
     if dotted(made.func) == f"{function.self_name}.__class__" and all(a.star == "**" for a in made.args):
         return True  # it makes the copy itself
-    path = dotted(made.func) or ""  # `super().replace` has none: the method would be called, and is not
+    named = evaluator.model.resolver.library_name(made.func, cls.module, function.inner_scope)
+    path = named or dotted(made.func) or ""  # `super().replace` has none: the method would be called, and is not
     return path.rpartition(".")[2] == function.name and made.has_star
 
 

@@ -10,10 +10,11 @@ from jaxlint.syntax.expressions import Name, dotted, is_none
 from jaxlint.syntax.statements import Assign, Body, assigned_pairs, bound_names, walk
 
 
-def is_put_back(slot: Slot, function: Function, body: Body) -> bool:
+def is_put_back(slot: Slot, function: Function | None, body: Body) -> bool:
     """Whether a body keeps an attribute or item in a variable, and gives it that value again in the end."""
     statements = list(walk(body, nested=False))
-    bound = Counter([*(p.name for p in function.parameters), *(n for s in statements for n in bound_names(s))])
+    parameters = () if function is None else function.parameters
+    bound = Counter([*(p.name for p in parameters), *(n for s in statements for n in bound_names(s))])
     saved: set[str] = set()
     for statement in statements:
         if isinstance(statement, Assign):

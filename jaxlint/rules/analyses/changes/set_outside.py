@@ -9,13 +9,14 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from jaxlint.infer.bodies.slots import changed_by
+from jaxlint.infer.bodies.slots import Slot, changed_by
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.compiled_anew import keys_of, may_compile_again, static_arguments
 from jaxlint.rules.analyses.changes.constant_attributes import is_constant
 from jaxlint.rules.analyses.changes.on_the_host import traced_with
+from jaxlint.rules.analyses.changes.put_back import is_put_back
 from jaxlint.rules.analyses.changes.set_between import called_around, called_method
 from jaxlint.rules.analyses.changes.stale import forgets, is_given, is_read_harmlessly, reads
 from jaxlint.rules.analyses.fields.needed_numbers import need_of
@@ -30,7 +31,6 @@ from jaxlint.syntax.statements import (
     Statement,
     While,
     all_parts,
-    assigned_pairs,
     bound_by,
     bound_names,
     parts,
@@ -64,7 +64,9 @@ def set_outside(event: AssignAttribute, code: CodeRead, evaluator: Evaluator) ->
     if calls is None or not _changes_value(event, code.body) or _is_passed(path, event.attr, code.body):
         return None
     called = called_method(calls[0], path)
-    if _is_put_back(event, code.body) or _runs_otherwise(path, by_name[called], code):
+    start, *steps = path.split(".")
+    slot = Slot(start, (*steps, event.attr))
+    if is_put_back(slot, code.function, code.body) or _runs_otherwise(path, by_name[called], code):
         return None
     if may_compile_again(*calls, static_arguments(by_name[called], cls, evaluator)):
         return None
@@ -105,15 +107,6 @@ def _calling(attr: str, holders: Mapping[str, Function], cls: PytreeClass) -> di
         if attr not in reads(ran, cls) and called.isdisjoint(compiled):
             found.update((method.name, holder) for holder in called & holders.keys())
     return found
-
-
-def _is_put_back(event: AssignAttribute, body: Body) -> bool:
-    """Whether the attribute is given back what a variable has taken from it."""
-    path = f"{event.receiver_text}.{event.attr}"
-    assigned = (s for s in walk(body, nested=False) if isinstance(s, Assign) and len(s.targets) == 1)
-    pairs = [(dotted(target), dotted(value)) for s in assigned for target, value in assigned_pairs(s)]
-    saved = {target for target, value in pairs if value == path}
-    return any(target == path and value in saved for target, value in pairs)
 
 
 def _runs_otherwise(path: str, holder: str, code: CodeRead) -> bool:

@@ -299,9 +299,14 @@ def _goes_on_alone(change: UpdateField | AssignTo, name: str, place: Place, eval
     An update of an array that was discarded never changed the attribute; whether its item should, nobody knows.
     """
     origin = origin_of(name, change.at, place, evaluator)
-    if place.method is None or origin is None or not origin.path.startswith(f"{place.method.self_name}."):
+    if origin is None or not _is_of_self(origin.path, place):
         return False
     return is_read_later(name, change.at, place, evaluator)
+
+
+def _is_of_self(path: str, place: Place) -> bool:
+    """Whether something is taken from an attribute of the object whose method is read."""
+    return place.method is not None and path.startswith(f"{place.method.self_name}.")
 
 
 def _returns_own_copy(place: Place) -> bool:
@@ -320,7 +325,7 @@ def _putting_back(
 ) -> Proposal | None:
     """The fix that puts the copy in a variable back where the original came from."""
     origin = origin_of(name, change.at, place, evaluator)
-    if origin is None:
+    if origin is None or (_returns_own_copy(place) and _is_of_self(origin.path, place)):
         return None
     back = InsertLine(change.at, f"{origin.path} = {name}", is_behind=True)
     title = f"Put an updated copy back into `{origin.path}`"
