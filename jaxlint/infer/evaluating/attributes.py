@@ -11,6 +11,7 @@ from jaxlint.infer.bodies.filling import is_attribute_of, put_into
 from jaxlint.infer.evaluating.interfaces import Calls
 from jaxlint.infer.known.annotations import AnnotationReader
 from jaxlint.infer.known.bound_again import after, bindings_of, is_attribute
+from jaxlint.infer.known.by_fields import ByFields
 from jaxlint.infer.known.evidence import contradicts
 from jaxlint.infer.known.promises import Promises
 from jaxlint.infer.known.transformed_values import marked
@@ -61,6 +62,7 @@ class Attributes:
         self.model = model
         self.annotations = AnnotationReader(model)
         self.promises = Promises(self.annotations, self._seen, self._put_there)
+        self.by_fields = ByFields(model)
         self.calls: Calls
         self._attributes: dict[tuple[tuple[str, str], str], Value] = {}
         #: The attributes of things outside of the project.

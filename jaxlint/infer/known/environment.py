@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from jaxlint.infer.known.deferred import Deferred, Held, known
-from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, Value, join
+from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, UnknownValue, Value, join
 from jaxlint.project.modules import Module
 from jaxlint.syntax.expressions import Expr, Name
 from jaxlint.syntax.statements import parts
@@ -40,12 +40,14 @@ class Environment:
         self.is_given = False
         #: Variables that tell of what kind other ones are: `is_state = isinstance(x, State)`.
         self.telling: dict[str, frozenset[str]] = {}
+        #: What variables are where nothing else tells: see `by_fields`.
+        self.likely: Mapping[str, Value] = {}
 
     def copy(self) -> Environment:
         """An independent copy, for a branch."""
         other = Environment(self.module, self.scope, self.locals, self.outer)
         other.values = dict(self.values)
-        other.roots = self.roots
+        other.roots, other.likely = self.roots, self.likely
         other.dead = self.dead
         other.mutable_copies, other.mutable_parts = self.mutable_copies, self.mutable_parts
         other.equal, other.is_given, other.telling = self.equal, self.is_given, self.telling
@@ -54,7 +56,7 @@ class Environment:
     def part(self, names: Iterable[str]) -> Environment:
         """A copy in which only these variables are known, with their attributes."""
         other = Environment(self.module, self.scope, self.locals, self.outer)
-        values = self.values
+        values, other.likely = self.values, self.likely
         other.values = {name: values[name] for name in names if name in values}
         roots = self.roots.intersection(names) if self.roots else None
         if roots:
@@ -77,7 +79,8 @@ class Environment:
         while env is not None:
             held = env.values.get(name)
             if held is not None:
-                return known(held)
+                value = known(held)
+                return env.likely.get(name, value) if env.likely and type(value) is UnknownValue else value
             if name in env.locals:
                 return UNKNOWN
             env = env.outer
