@@ -55,7 +55,7 @@ class ByFields:
         found = {}
         for name, attrs in wanted.items():
             cls = self._only(attrs, classes)
-            if cls is not None and not self._fits_another(attrs, cls, named, module):
+            if cls is not None and not self._fits_another(attrs, classes, module):
                 found[name] = Instance(cls, declared=True)
         return found
 
@@ -74,15 +74,15 @@ class ByFields:
                 return cls if len(fields) >= _FEWEST else None
         return None
 
-    def _fits_another(self, attrs: Collection[str], cls: PytreeClass, named: Collection[str], module: Module) -> bool:
+    def _fits_another(self, attrs: Collection[str], classes: Collection[PytreeClass], module: Module) -> bool:
         """Whether a class in sight that is no pytree may have the attributes, too."""
         for name, bindings in module.outline.module_scope.bindings.items():
             binding = bindings[-1]
-            if name in named or not isinstance(binding, (Definition, Import)) or not name.lstrip("_")[:1].isupper():
+            if not isinstance(binding, (Definition, Import)) or not name.lstrip("_")[:1].isupper():
                 continue
             resolver = self.model.resolver
             other = self.model.class_of_symbol(resolver.follow(resolver.resolve_name(name, module)))
-            if other is not None and other is not cls and cls not in other.mro:
+            if other is not None and other not in classes:
                 if not any(misses_attribute(other, attr, self.model) for attr in attrs):
                     return True
         return False
