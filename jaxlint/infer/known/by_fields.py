@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator
+from functools import cached_property
 
 from jaxlint.infer.known.values import Instance
 from jaxlint.libraries.arrays import OF_ARRAYS
@@ -20,69 +21,80 @@ _FEWEST = 2
 
 
 class ByFields:
-    """Finds such variables in functions."""
+    """Finds such variables in the functions of a project."""
 
     def __init__(self, model: PytreeModel) -> None:
         self.model = model
-        self._found: dict[tuple[str, str], Mapping[str, Instance]] = {}
+        self._functions: dict[tuple[str, str], VariablesByFields] = {}
+        self._classes: dict[str, list[PytreeClass]] = {}
 
-    def variables(self, function: Function, module: Module) -> Mapping[str, Instance]:
-        """The variables of a function by name, each with an instance of the only class that it can be of."""
+    def variables(self, function: Function, module: Module) -> VariablesByFields | None:
+        """Those of a function; None if no pytree class is in sight."""
+        if not self._in_sight(module):
+            return None
         key = module.path, function.qualname
-        if key not in self._found:
-            self._found[key] = self._variables(function, module)
-        return self._found[key]
+        if key not in self._functions:
+            self._functions[key] = VariablesByFields(function, module, self)
+        return self._functions[key]
 
-    def _variables(self, function: Function, module: Module) -> Mapping[str, Instance]:
-        bound = module.outline.module_scope.bindings
-        named = sorted(self.model.project_index.pytree_class_names & bound.keys())
-        first, last = function.body_rows
-        if not named or not last:
-            return {}
-        text = module.source.rows(first, last)
-        own = module.outline.scopes[function.inner_scope].bindings.keys() - {function.self_name}
-        read: dict[str, set[str]] = {}
-        stored = set[str]()
-        for name, attr, is_set in _READ.findall(text):
+    def only(self, attrs: Collection[str], module: Module) -> PytreeClass | None:
+        """The one class in sight of which an instance may have some attributes, and has two fields among them."""
+        telling = [attr for attr in attrs if attr not in OF_ARRAYS]
+        classes = [c for c in self._in_sight(module) if len([a for a in telling if c.field(a)]) >= _FEWEST]
+        fitting = [cls for cls in classes if self._may_have(cls, attrs)]
+        base = next((cls for cls in fitting if all(cls in other.mro for other in fitting)), None)
+        if base is None or any(self._may_have(c, attrs) for c in self._others(module) if base not in c.mro):
+            return None
+        return base
+
+    def _may_have(self, cls: PytreeClass, attrs: Collection[str]) -> bool:
+        return not any(misses_attribute(cls, attr, self.model) for attr in attrs)
+
+    def _in_sight(self, module: Module) -> list[PytreeClass]:
+        """The pytree classes that names of a module stand for."""
+        if module.path not in self._classes:
+            named = self.model.project_index.pytree_class_names & module.outline.module_scope.bindings.keys()
+            found = (self._class(name, module) for name in sorted(named))
+            self._classes[module.path] = [cls for cls in found if cls is not None and cls.is_pytree]
+        return self._classes[module.path]
+
+    def _others(self, module: Module) -> Iterator[PytreeClass]:
+        """All classes that names of a module stand for."""
+        for name, bindings in module.outline.module_scope.bindings.items():
+            if isinstance(bindings[-1], (Definition, Import)) and name.lstrip("_")[:1].isupper():
+                cls = self._class(name, module)
+                if cls is not None:
+                    yield cls
+
+    def _class(self, name: str, module: Module) -> PytreeClass | None:
+        resolver = self.model.resolver
+        return self.model.class_of_symbol(resolver.follow(resolver.resolve_name(name, module)))
+
+
+class VariablesByFields:
+    """Those of one function."""
+
+    def __init__(self, function: Function, module: Module, within: ByFields) -> None:
+        self._function, self._module, self._within = function, module, within
+        self._found: dict[str, Instance | None] = {}
+
+    def get(self, name: str) -> Instance | None:
+        """What a variable is an instance of, if its attributes tell."""
+        if name not in self._found:
+            attrs = self._read.get(name, ())
+            cls = self._within.only(attrs, self._module) if len(attrs) >= _FEWEST else None
+            self._found[name] = None if cls is None else Instance(cls, declared=True)
+        return self._found[name]
+
+    @cached_property
+    def _read(self) -> dict[str, set[str]]:
+        """The attributes of each variable that are read, but for variables of which one is assigned."""
+        function, scopes = self._function, self._module.outline.scopes
+        own = scopes[function.inner_scope].bindings.keys() - {function.self_name}
+        read, stored = dict[str, set[str]](), set[str]()
+        for name, attr, is_assigned in _READ.findall(self._module.source.rows(*function.body_rows)):
             if name in own:
                 read.setdefault(name, set()).add(attr)
-                if is_set:
+                if is_assigned:
                     stored.add(name)
-        wanted = {n: attrs for n, attrs in read.items() if n not in stored and len(attrs - OF_ARRAYS) >= _FEWEST}
-        if not wanted:
-            return {}
-        classes = [cls for cls in (self._named(name, module) for name in named) if cls is not None]
-        found = {}
-        for name, attrs in wanted.items():
-            cls = self._only(attrs, classes)
-            if cls is not None and not self._fits_another(attrs, classes, module):
-                found[name] = Instance(cls, declared=True)
-        return found
-
-    def _named(self, name: str, module: Module) -> PytreeClass | None:
-        """The pytree class that a name of a module stands for."""
-        resolver = self.model.resolver
-        cls = self.model.class_of_symbol(resolver.follow(resolver.resolve_name(name, module)))
-        return cls if cls is not None and cls.is_pytree else None
-
-    def _only(self, attrs: Collection[str], classes: Collection[PytreeClass]) -> PytreeClass | None:
-        """The one class that may have some attributes, or that from which all others inherit that do."""
-        may_have = [cls for cls in classes if not any(misses_attribute(cls, attr, self.model) for attr in attrs)]
-        for cls in may_have:
-            if all(cls in other.mro for other in may_have):
-                fields = [attr for attr in attrs if attr not in OF_ARRAYS and cls.field(attr) is not None]
-                return cls if len(fields) >= _FEWEST else None
-        return None
-
-    def _fits_another(self, attrs: Collection[str], classes: Collection[PytreeClass], module: Module) -> bool:
-        """Whether a class in sight that is no pytree may have the attributes, too."""
-        for name, bindings in module.outline.module_scope.bindings.items():
-            binding = bindings[-1]
-            if not isinstance(binding, (Definition, Import)) or not name.lstrip("_")[:1].isupper():
-                continue
-            resolver = self.model.resolver
-            other = self.model.class_of_symbol(resolver.follow(resolver.resolve_name(name, module)))
-            if other is not None and other not in classes:
-                if not any(misses_attribute(other, attr, self.model) for attr in attrs):
-                    return True
-        return False
+        return {name: attrs for name, attrs in read.items() if name not in stored}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
+from jaxlint.infer.known.by_fields import VariablesByFields
 from jaxlint.infer.known.deferred import Deferred, Held, known
 from jaxlint.infer.known.values import UNKNOWN, Container, FieldRead, UnknownValue, Value, join
 from jaxlint.project.modules import Module
@@ -40,14 +41,14 @@ class Environment:
         self.is_given = False
         #: Variables that tell of what kind other ones are: `is_state = isinstance(x, State)`.
         self.telling: dict[str, frozenset[str]] = {}
-        #: What variables are where nothing else tells: see `by_fields`.
-        self.likely: Mapping[str, Value] = {}
+        #: What variables are of which nothing else tells.
+        self.by_fields: VariablesByFields | None = None
 
     def copy(self) -> Environment:
         """An independent copy, for a branch."""
         other = Environment(self.module, self.scope, self.locals, self.outer)
         other.values = dict(self.values)
-        other.roots, other.likely = self.roots, self.likely
+        other.roots, other.by_fields = self.roots, self.by_fields
         other.dead = self.dead
         other.mutable_copies, other.mutable_parts = self.mutable_copies, self.mutable_parts
         other.equal, other.is_given, other.telling = self.equal, self.is_given, self.telling
@@ -56,7 +57,7 @@ class Environment:
     def part(self, names: Iterable[str]) -> Environment:
         """A copy in which only these variables are known, with their attributes."""
         other = Environment(self.module, self.scope, self.locals, self.outer)
-        values, other.likely = self.values, self.likely
+        values, other.by_fields = self.values, self.by_fields
         other.values = {name: values[name] for name in names if name in values}
         roots = self.roots.intersection(names) if self.roots else None
         if roots:
@@ -80,7 +81,9 @@ class Environment:
             held = env.values.get(name)
             if held is not None:
                 value = known(held)
-                return env.likely.get(name, value) if env.likely and type(value) is UnknownValue else value
+                if type(value) is UnknownValue and env.by_fields is not None:
+                    return env.by_fields.get(name) or value
+                return value
             if name in env.locals:
                 return UNKNOWN
             env = env.outer

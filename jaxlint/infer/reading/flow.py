@@ -134,7 +134,7 @@ class UnitReader(CompoundStatements):
         """
         scope = self.module.outline.scopes[declaration.inner_scope]
         env = Environment(self.module, scope.qualname, frozenset(scope.bindings) - scope.is_global, outer)
-        env.likely = self.evaluator.by_fields.variables(declaration, self.module)
+        env.by_fields = self.evaluator.by_fields.variables(declaration, self.module)
         parameters: dict[str, Value] = {}
         taken = binds_receiver(declaration, receiver)
         for index, parameter in enumerate(declaration.parameters):
@@ -146,8 +146,8 @@ class UnitReader(CompoundStatements):
                 if isinstance(value, (UnknownValue, Scalar)):  # a number may be another one in each turn of a loop
                     value = passed.get(parameter.name, value)
                     env.is_given = env.is_given or parameter.name in passed
-                if type(value) is UnknownValue and env.likely:
-                    value = env.likely.get(parameter.name, value)
+                if type(value) is UnknownValue and env.by_fields is not None:
+                    value = env.by_fields.get(parameter.name) or value
             parameters[parameter.name] = value
         given, parameters = parameters, as_tracers(parameters, declaration, self.module, self.calls.transformed)
         env.values = dict(parameters)
