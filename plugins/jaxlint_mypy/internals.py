@@ -124,7 +124,8 @@ def attributes_asked_for(instance: Instance) -> list[str]:
     found = list(instance.extra_attrs.attrs) if instance.extra_attrs is not None else []
     if instance.type.is_intersection:
         for base in instance.type.mro:
-            found += [name for name, symbol in base.names.items() if _is_attribute(symbol.node)]
+            names = ((name, symbol) for name, symbol in base.names.items() if not symbol.plugin_generated)
+            found += [name for name, symbol in names if _is_attribute(symbol.node)]
     return found
 
 

@@ -3,6 +3,8 @@ they are reached from: `self.replace` in a method, `partial(state.replace, ...)`
 
 from __future__ import annotations
 
+from itertools import count
+
 from mypy import nodes
 from mypy.nodes import MDEF, Argument, Block, FuncDef, PassStmt, SymbolTableNode, TypeInfo, TypeVarExpr, Var
 from mypy.plugin import SemanticAnalyzerPluginInterface
@@ -46,8 +48,8 @@ from jaxlint_mypy.parameters import (
 
 #: The type variable of the generated methods, found among the names of the class.
 _SELF = "_JaxlintSelf"
-#: A second name of a constructor that is in the body of its class: mypy takes it for that of a plugin by that.
-_CONSTRUCTOR = "_JaxlintInit"
+#: What the second name of a method begins with, by which mypy finds it in the daemon.
+_AGAIN = "_Jaxlint_"
 #: The kinds of parameters, by whether they are keywords and have a default.
 _KINDS = {
     (False, False): nodes.ARG_POS,
@@ -65,6 +67,7 @@ class MethodMaker:
 
     def __init__(self, front: FrontEnd) -> None:
         self.front = front
+        self._counter = count()
 
     def add(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
         """The methods that the framework gives a class. What mypy does not know yet takes anything until it does."""
@@ -95,7 +98,7 @@ class MethodMaker:
         named = self.named(info, cls)
         owner = _self_of(info, name)
         parameters = _anything("changes") if named is None else _with_others(named)
-        _put(api, info, name, _Method(owner, parameters, owner, is_shown=True))
+        self._put(api, info, name, _Method(owner, parameters, owner, is_shown=True))
 
     def _put_train_state(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
         named = self.named(info, cls)
@@ -104,9 +107,9 @@ class MethodMaker:
                 continue
             owner = _self_of(info, name)
             if name == "create":
-                _put(api, info, name, _Method(TypeType(owner), of_create(named, cls), owner, is_class=True))
+                self._put(api, info, name, _Method(TypeType(owner), of_create(named, cls), owner, is_class=True))
             else:
-                _put(api, info, name, _Method(owner, of_gradients(named), owner))
+                self._put(api, info, name, _Method(owner, of_gradients(named), owner))
 
     def _put_constructor(
         self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass, types: dict[str, Type] | None
@@ -126,10 +129,7 @@ class MethodMaker:
             named.append((one.name, _KINDS[one.kind == "keyword", optional], wanted))
         if cls.framework.abstract_fields:
             named = with_open(named, receiver)
-        # what is not "generated" is left alone when mypy itself makes a dataclass of the class
-        function = _put(api, info, "__init__", _Method(receiver, named, NoneType()), generated=False)
-        if is_daemon(self.front.options):
-            _put_in_body(info, function)
+        self._put(api, info, "__init__", _Method(receiver, named, NoneType()), generated=False)
 
     def _put_chex(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, cls: PytreeClass) -> None:
         """`to_tuple` and `from_tuple`, and the methods of a mapping unless an option says that it is none."""
@@ -165,9 +165,59 @@ class MethodMaker:
         ):
             self._put_new(api, info, name, _Method(owner, parameters, returned))
 
+    def _put(
+        self,
+        api: SemanticAnalyzerPluginInterface,
+        info: TypeInfo,
+        name: str,
+        method: _Method,
+        *,
+        generated: bool = True,
+    ) -> None:
+        """Put a method on a class: into its symbols only, as there is no body for mypy's checker to look at.
+
+        What is not `generated` is left alone when mypy itself makes a dataclass of the class. In the daemon the class
+        may become another one, of which its variables are told, and the functions in its body.
+        """
+        first = ("cls" if method.is_class else "self", nodes.ARG_POS, method.owner)
+        parameters = [first, *method.parameters]
+        typ = CallableType(
+            [one for _, _, one in parameters],
+            [kind for _, kind, _ in parameters],
+            [text for text, _, _ in parameters],
+            method.returned,
+            api.named_type("builtins.function"),
+            name=name,
+            variables=_variables(method.owner),
+        )
+        arguments = [Argument(Var(text, one), one, None, kind) for text, kind, one in parameters]
+        function = FuncDef(name, arguments, Block([PassStmt()]), typ)
+        function.info = info
+        function.is_class = method.is_class
+        function._fullname = f"{info.fullname}.{name}"
+        function.line = info.line
+        typ.definition = function
+        node: nodes.SymbolNode = function
+        is_read_again = is_daemon(self.front.options)
+        if method.is_class or method.is_shown or (is_read_again and generated):
+            function.is_decorated = True
+            variable = Var(name, typ)
+            variable.info = info
+            variable._fullname = function._fullname
+            variable.is_classmethod = method.is_class
+            variable.is_initialized_in_class = True
+            node = nodes.Decorator(function, [], variable)
+            node.line = info.line
+            if is_read_again:  # by a name that it had not before: what has one becomes what had it
+                again = SymbolTableNode(MDEF, variable, plugin_generated=True, no_serialize=True)
+                info.names[f"{_AGAIN}{name}_{next(self._counter)}"] = again
+        elif is_read_again:
+            _found_in_body(info, function)
+        info.names[name] = SymbolTableNode(MDEF, node, plugin_generated=generated)
+
     def _put_new(self, api: SemanticAnalyzerPluginInterface, info: TypeInfo, name: str, method: _Method) -> None:
         if not _is_own(info, name):
-            _put(api, info, name, method)
+            self._put(api, info, name, method)
 
     def _generic(self, api: SemanticAnalyzerPluginInterface, name: str, *arguments: Type) -> Type:
         return api.named_type_or_none(name, list(arguments)) or ANY
@@ -261,56 +311,18 @@ def _self_of(info: TypeInfo, method: str) -> TypeVarType:
     return TypeVarType(_SELF, full_name, id=identity, values=[], upper_bound=bound, default=default)
 
 
-def _put(
-    api: SemanticAnalyzerPluginInterface, info: TypeInfo, name: str, method: _Method, *, generated: bool = True
-) -> FuncDef:
-    """Put a method on a class: into its symbols only, as there is no body for mypy's checker to look at.
+def _found_in_body(info: TypeInfo, function: FuncDef) -> None:
+    """Have the daemon find a constructor in the body of its class.
 
-    What is not `generated` is left alone when mypy itself makes a dataclass of the class.
-    """
-    first = ("cls" if method.is_class else "self", nodes.ARG_POS, method.owner)
-    parameters = [first, *method.parameters]
-    typ = CallableType(
-        [one for _, _, one in parameters],
-        [kind for _, kind, _ in parameters],
-        [text for text, _, _ in parameters],
-        method.returned,
-        api.named_type("builtins.function"),
-        name=name,
-        variables=_variables(method.owner),
-    )
-    arguments = [Argument(Var(text, one), one, None, kind) for text, kind, one in parameters]
-    function = FuncDef(name, arguments, Block([PassStmt()]), typ)
-    function.info = info
-    function.is_class = method.is_class
-    function._fullname = f"{info.fullname}.{name}"
-    function.line = info.line
-    typ.definition = function
-    node: nodes.SymbolNode = function
-    if method.is_class or method.is_shown:
-        function.is_decorated = True
-        variable = Var(name, typ)
-        variable.info = info
-        variable._fullname = function._fullname
-        variable.is_classmethod = method.is_class
-        variable.is_initialized_in_class = True
-        node = nodes.Decorator(function, [], variable)
-        node.line = info.line
-    info.names[name] = SymbolTableNode(MDEF, node, plugin_generated=generated)
-    return function
-
-
-def _put_in_body(info: TypeInfo, function: FuncDef) -> None:
-    """Put a constructor into the body of its class, for the daemon.
-
-    When that reads a class again, it copies what it finds into the class that it had before, and tells so to the
+    When it reads a class again, it copies what it finds into the class that it had before, and tells so to the
     functions in the body: of any other constructor it does not know whose it is, and crashes. Before that it takes
     those of a plugin out of the body.
     """
-    body, before = info.defn.defs.body, info.names.get(_CONSTRUCTOR)
+    name, body = f"{_AGAIN}{function.name}", info.defn.defs.body
+    before = info.names.get(name)
     if before is not None and isinstance(before.node, FuncDef) and before.node in body:
         body.remove(before.node)
-    info.names[_CONSTRUCTOR] = SymbolTableNode(MDEF, function, plugin_generated=True, no_serialize=True)
+    info.names[name] = SymbolTableNode(MDEF, function, plugin_generated=True, no_serialize=True)
     body.append(function)
 
 

@@ -117,6 +117,9 @@ class Made(Pytree, t.Generic[T]):
     base: Base
     more: T
 
+class Wants(t.Protocol):
+    def replace(self, *, more: str) -> object: ...
+
 def make(base: Base) -> "Made[Base]":
     Made(base=base, more=base, most=base)
     return Made(base=base, more=base).replace(more=base)
@@ -139,6 +142,7 @@ EDITS: list[tuple[str, str, str]] = [
     ("leaf.py", "class Leaf:", "class Leaf(Base):"),
     ("leaf.py", "    m: int = 0", "    m: int = 0\n    o: list[int] = []"),
     ("use.py", "    s.n = 1\n", "    pass\n"),
+    ("made.py", "    return Made(", "    wanted: Wants = Made(base=base, more=base)\n    return Made("),
     ("made.py", "    base: Base\n", "    base: Base\n    kind: int = 0\n"),
     ("named.py", "    name: str\n", "    name: str = struct.field(pytree_node=False)\n"),
     ("named.py", "    name: str = struct.field(pytree_node=False)\n", "    name: str\n"),
@@ -208,7 +212,7 @@ def test_the_project(cold: list[str]) -> None:
         "use.py:9",
     ]
     assert [line.split(": ")[0] for line in found if "[call-arg]" in line] == [
-        "made.py:17",
+        "made.py:20",
         "use.py:11",
         "use.py:35",
     ]
