@@ -8,25 +8,30 @@ from collections.abc import Iterator
 from jaxlint.cst.changes import Proposal, Rewrite
 from jaxlint.cst.failing import proposing
 from jaxlint.finding import Applicability, Confidence, Severity
+from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Array, FunctionValue, UnknownValue, plain
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.framework import Caching
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
+from jaxlint.rules.analyses.changes.cached_tracers import cached_tracers
+from jaxlint.rules.analyses.changes.cached_tracers import caching as caching_of
 from jaxlint.rules.analyses.instances.methods import is_written, own_methods, run_by
-from jaxlint.rules.base import ClassRule, Problem
+from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Expr, Name
+from jaxlint.syntax.expressions import Expr
 
 
-class CachedProperty(ClassRule):
+class CachedProperty(ClassRule, BodyRule):
     """
     ## What it does
 
     Finds `functools.cached_property` in classes whose framework flattens the `__dict__` of an instance, or that copy
-    the `__dict__` of one and change the copy.
+    the `__dict__` of one and change the copy; and those of ordinary classes that keep an array which nothing but
+    compiled methods of the class ask for, two or more.
 
     ## Why is this bad?
 
@@ -41,6 +46,9 @@ class CachedProperty(ClassRule):
     with simple_pytree. With chex `jax.tree.leaves` is longer by one; with all others one more compilation. With nnx, if
     the value is an array that is cached inside of `nnx.jit`, `UnexpectedTracerError` at the second call, or
     `ValueError: Exception raised while checking equality of metadata fields of pytree.`
+
+    An ordinary object that compiled methods do not get as an argument keeps the tracer of the first trace:
+    `UnexpectedTracerError` in the next one.
 
     ## Example
 
@@ -102,6 +110,29 @@ class CachedProperty(ClassRule):
     since = "0.1.0"
     severity = Severity.WARNING
 
+    @staticmethod
+    def wants(candidate: Candidate) -> bool:
+        """Methods with decorators, or that are compiled, in modules that speak of the decorator."""
+        return "cached_property" in candidate.module.source.text and any(f.owner for f in candidate.functions)
+
+    def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+        """Look at what compiled methods ask an object for that they do not get as an argument."""
+        if "cached_property" not in code.place.module.source.text:
+            return
+        for found in cached_tracers(code, evaluator):
+            name, owner = found.function.name, code.place.owner
+            way_out = "compute it in the constructor, or make it a property"
+            yield Problem(
+                at=found.function.at,
+                message=(
+                    f"`{name}` of `{owner.name if owner else ''}` is a cached_property that only compiled methods ask"
+                    f" for: it keeps a tracer of the first trace, and `{found.second.name}` fails after"
+                    f" `{found.first.name}` (UnexpectedTracerError); {way_out}"
+                ),
+                reason="what is computed while a function is traced is a tracer, and the property keeps it",
+                help=way_out,
+            )
+
     def check_class(self, cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at the decorators of the methods."""
         caching = cls.framework.caching
@@ -113,7 +144,7 @@ class CachedProperty(ClassRule):
         if caching.fact is not None and evaluator.model.target.holds(caching.fact) is False:
             return
         for function in own_methods(cls):
-            decorator = _caching(function, cls, evaluator)
+            decorator = caching_of(function, cls, evaluator)
             if decorator is not None:
                 yield Problem(
                     at=function.at,
@@ -133,7 +164,7 @@ def _copied_along(cls: PytreeClass, evaluator: Evaluator) -> Iterator[Problem]:
     """The cached values that a method hands on to a copy of the instance with other fields."""
     own = own_methods(cls)
     for function in own:
-        decorator = _caching(function, cls, evaluator)
+        decorator = caching_of(function, cls, evaluator)
         if decorator is None:
             continue
         for method in own:
@@ -190,13 +221,3 @@ def _declares_no_array(function: Function, cls: PytreeClass, evaluator: Evaluato
     if function.returns is None:
         return False
     return non_array(Placed(function.returns, cls.module, function.scope), evaluator.model.resolver) is not None
-
-
-def _caching(function: Function, cls: PytreeClass, evaluator: Evaluator) -> Expr | None:
-    """The decorator that caches what a method returns in the instance."""
-    for decorator in function.decorators:
-        if isinstance(decorator, (Name, Attribute)):
-            symbol = evaluator.model.resolver.resolve(decorator, cls.module, function.scope)
-            if isinstance(symbol, External) and symbol.name == "functools.cached_property":
-                return decorator
-    return None
