@@ -171,7 +171,12 @@ class ChangingStructure(BodyRule):
 
     @staticmethod
     def _is_loop(call: Call, code: CodeRead, evaluator: Evaluator) -> bool:
-        return evaluator.model.resolver.library_name(call.func, code.place.module, code.scope) in PARAMETERS
+        """Whether a call runs a loop of jax, or a function of the project of the same name, which may hand it on."""
+        resolver, module = evaluator.model.resolver, code.place.module
+        if resolver.library_name(call.func, module, code.scope) in PARAMETERS:
+            return True
+        symbol = resolver.resolve(call.func, module, code.scope)
+        return isinstance(symbol, FunctionSymbol) and symbol.declaration.owner is None
 
 
 # -- what grows ------------------------------------------------------------------------------

@@ -23,9 +23,10 @@ from jaxlint.pytrees.updating import is_train_state
 from jaxlint.rules.analyses.changes.coming_round import comes_round
 from jaxlint.rules.analyses.changes.drawn_each_turn import DrawnEachTurn, drawn_each_turn
 from jaxlint.rules.analyses.changes.drawn_in_loops import DrawnInLoop, drawn_in_loops
+from jaxlint.rules.analyses.changes.next_dropped import NextDropped, next_dropped
 from jaxlint.rules.analyses.changes.scanned_again import ScannedAgain, scanned_again
 from jaxlint.rules.analyses.fixes.new_key import PutBack, key_put_back
-from jaxlint.rules.analyses.instances.drawn_twice import DrawnTwice, drawn_twice
+from jaxlint.rules.analyses.instances.drawn_twice import DrawnTwice, drawn_twice, outcome_of, written
 from jaxlint.rules.analyses.instances.given_literals import calls_giving, giving
 from jaxlint.rules.analyses.instances.keys_drawn import (
     KEY,
@@ -40,6 +41,7 @@ from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.rules.analyses.instances.sharing import copied_by
 from jaxlint.rules.base import NodeRule, Problem
 from jaxlint.syntax.expressions import Attribute, Call, DictDisplay, Display, Expr, Name, dotted, last_name, root, same
+from jaxlint.syntax.spelling import with_article
 from jaxlint.syntax.statements import Assign, FunctionDefinition, Statement, all_parts, assigned_names
 
 #: Methods that run a flax module, which draws with each key that it is given.
@@ -59,8 +61,9 @@ class ReusedKey(NodeRule):
     Finds functions that draw random numbers with the key of a state, themselves or by a function that they give the
     state, or run its model with it, and return an updated copy of the state in which the key is still the same;
     those that drop the next key that such a function returns, and call it with the same state again; those that draw
-    with the key of a state which a loop gives them in each turn; and those that give the key of a state to two samplers
-    of `jax.random`.
+    with the key of a state which a loop gives them in each turn; those that split the key of a state that they are
+    given, drop the next one, and return the state as it was; and those that give the key of a state to two samplers of
+    `jax.random`, or any key if they are given a state or make one.
 
     ## Why is this bad?
 
@@ -120,7 +123,7 @@ class ReusedKey(NodeRule):
     `jax.random.fold_in(state.key, state.step)` makes another key in each step, and is not reported; nor is
     a key of which some update in the module, or in one that imports it, gives a new one, unless a loop is seen to give
     the function its own result again, and nothing else. Noise that is meant to be the
-    same in all steps is.
+    same in all steps is. Keys of no state are not looked at in tests, nor where no instance is at hand.
 
     ## References
 
@@ -131,6 +134,7 @@ class ReusedKey(NodeRule):
     code = "JAX517"
     name = "reused-key"
     group = "transformations"
+    about_values = True
     severity = Severity.WARNING
     since = "0.1.0"
     confidence = Confidence.MEDIUM
@@ -168,7 +172,7 @@ class ReusedKey(NodeRule):
         if function is not None and not function.name.startswith("test"):
             for twice in drawn_twice(code, evaluator):
                 held = _key_of(twice.key, LocalInstances.of(code, evaluator))
-                if held is not None:
+                if held is not None or not isinstance(twice.key, Attribute):
                     yield _drawn_twice(twice, held)
             for each in drawn_each_turn(code, evaluator):
                 held = _key_of(each.key, LocalInstances.of(code, evaluator))
@@ -178,6 +182,8 @@ class ReusedKey(NodeRule):
                 held = _key_of(one.key, LocalInstances.of(code, evaluator))
                 if held is not None:
                     yield _drawn_in_loop(one, held)
+            for dropped in next_dropped(code, evaluator):
+                yield _next_dropped(dropped, LocalInstances.of(code, evaluator).instance(dropped.state))
         yield from super().check_body(code, evaluator)
 
     def can_match(self, code: CodeRead) -> bool:
@@ -443,25 +449,30 @@ def _drawn_in_loop(drawn: DrawnInLoop, cls: PytreeClass) -> Problem:
     )
 
 
-def _drawn_twice(twice: DrawnTwice, cls: PytreeClass) -> Problem:
-    key, way_out = twice.key.attr, "split the key, and give each draw one of its own"
-    second, first = dotted(twice.call.func), dotted(twice.before.func)
-    outcome = "both draw the same numbers" if _are_alike(twice) else "one of the numbers follows from the other"
+def _next_dropped(dropped: NextDropped, instance: Instance | None) -> Problem:
+    key, state = dropped.key, dropped.state.id
+    of_class = "" if instance is None else f" ({with_article(instance.cls.name)})"
+    way_out = f"return a copy of `{state}` with `{key.attr}={dropped.next}`"
     return Problem(
-        at=twice.call.at,
-        message=f"`{second}` draws with `{key}` of the `{cls.name}`, which `{first}` has used: {outcome}; {way_out}",
-        reason="a key stands for one stream of random bits, from which each function that is given it takes the same",
-        help=f"write `first, second = jax.random.split({dotted(twice.key)})`",
+        at=key.at,
+        message=(
+            f"`{dropped.next}`, the next `{key.attr}` of `{state}`{of_class}, is dropped, and `{state}` is returned"
+            f" with the same key: the next call draws the same numbers; {way_out}"
+        ),
+        reason="a key gives the same random numbers each time it is split",
+        help=way_out,
     )
 
 
-def _are_alike(twice: DrawnTwice) -> bool:
-    """Whether two calls are the same but for the key's name."""
-    one, other = twice.before, twice.call
-    if not same(one.func, other.func) or len(one.args) != len(other.args):
-        return False
-    return all(
-        a.keyword == b.keyword and same(a.value, b.value) for a, b in zip(one.args[1:], other.args[1:], strict=True)
+def _drawn_twice(twice: DrawnTwice, cls: PytreeClass | None) -> Problem:
+    key, way_out = twice.key, "split the key, and give each draw one of its own"
+    what = f"`{written(key)}`" if cls is None or not isinstance(key, Attribute) else f"`{key.attr}` of the `{cls.name}`"
+    second, first = dotted(twice.call.func), dotted(twice.before.func)
+    return Problem(
+        at=twice.call.at,
+        message=f"`{second}` draws with {what}, which `{first}` has used: {outcome_of(twice)}; {way_out}",
+        reason="a key stands for one stream of random bits, from which each function that is given it takes the same",
+        help=f"write `first, second = jax.random.split({written(key)})`",
     )
 
 

@@ -13,8 +13,8 @@ from jaxlint.finding import Applicability, Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import Event, Update
 from jaxlint.infer.known.values import Array, Container, Instance, Scalar, Value, element_of, plain
-from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS
-from jaxlint.libraries.updates import TREE_AT
+from jaxlint.libraries.arrays import ARRAY_ATTRIBUTES, ARRAY_METHODS, ARRAY_REDUCTIONS, returned_library
+from jaxlint.libraries.updates import GIVE_SAME, TREE_AT
 from jaxlint.pytrees.framework import Role
 from jaxlint.pytrees.frameworks import EQUINOX
 from jaxlint.pytrees.frameworks.equinox import EMPTY_WITHOUT
@@ -289,11 +289,30 @@ def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evalua
 
 
 def _is_computed(cls: PytreeClass, attr: str, evaluator: Evaluator) -> bool:
-    """Whether an attribute is a property that computes an array with operators."""
+    """Whether an attribute is a property that computes an array: with operators, or by functions of jax."""
     getter = evaluator.getter(cls, attr)
-    returned = () if getter is None else getter.declaration.return_values
-    is_array = bool(returned) and isinstance(plain(evaluator.attribute_of(Instance(cls), attr)), Array)
-    return is_array and all(isinstance(value, (Binary, Unary)) for value in returned)
+    if getter is None or not getter.declaration.return_values:
+        return False
+
+    def computes(value: Expr) -> bool:
+        if not isinstance(value, Call) or not value.positional:
+            return isinstance(value, (Binary, Unary))
+        name = evaluator.model.resolver.library_name(value.func, getter.module, getter.declaration.inner_scope)
+        is_of_jax = returned_library(name) == "jax" or (name in GIVE_SAME and name.startswith("jax.lax."))
+        return is_of_jax and _reads_field(value.positional[0], cls, getter.declaration.self_name)
+
+    is_array = isinstance(plain(evaluator.attribute_of(Instance(cls), attr)), Array)
+    return is_array and all(map(computes, getter.declaration.return_values))
+
+
+def _reads_field(expr: Expr, cls: PytreeClass, self_name: str | None) -> bool:
+    """Whether an expression is a leaf of `self`, or is computed from nothing else by a function."""
+    if isinstance(expr, Call) and expr.positional:
+        return _reads_field(expr.positional[0], cls, self_name)
+    if not isinstance(expr, Attribute) or dotted(expr.value) != self_name:
+        return False
+    field = cls.field(expr.attr)
+    return field is not None and field.role is Role.LEAF
 
 
 def _is_one_of_many_empty(

@@ -69,7 +69,11 @@ class _Assigned(StraightLine[str | None]):
 
     def _construct_base(self, call: Call) -> None:
         """Take over what `super().__init__(env)` or `Base.__init__(self, env)` puts into the attributes."""
-        if not isinstance(call.func, Attribute) or call.func.attr != "__init__" or call.has_star:
+        if (
+            not isinstance(call.func, Attribute)
+            or call.func.attr != "__init__"
+            or any(a.star == "*" for a in call.args)
+        ):
             return
         is_super = isinstance(call.func.value, Call)
         symbol = None if is_super else self.symbol(call.func.value)

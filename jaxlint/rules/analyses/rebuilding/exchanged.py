@@ -180,7 +180,7 @@ def _attributes_of(cls: PytreeClass, back: Rebuilt, evaluator: Evaluator) -> dic
     if back.bypasses:
         return dict(back.targets)
     parameters = cls.constructor()
-    if parameters is None or any(p.kind.startswith("*") for p in parameters):
+    if parameters is None or any(p.kind == "*" for p in parameters):
         return None
     if any("__new__" in c.symbol.declaration.methods for c in cls.mro):
         return None

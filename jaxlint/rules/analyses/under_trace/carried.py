@@ -149,8 +149,8 @@ class _Loops(Tracer):
     def loop(
         self, call: Call, name: str, given: Sequence[Thing], keywords: Mapping[str, Thing], frame: Frame
     ) -> Form | None:
-        """Run the functions of a loop once, on its initial carry."""
-        if name not in PARAMETERS or call.has_star:
+        """Run the functions of a loop once, on its initial carry, or those of a choice; operands may be spread."""
+        if name not in PARAMETERS or (call.has_star and len(call.positional) < len(PARAMETERS[name])):
             return None
         exprs = dict(zip(PARAMETERS[name], call.positional, strict=False))
         exprs |= {a.keyword: a.value for a in call.args if a.keyword is not None}
@@ -251,8 +251,10 @@ class _Loops(Tracer):
         return form
 
     def _at(self, expr: Expr, frame: Frame) -> object:
-        """Where a finding about an expression stands: in another module, at the call that leads there."""
-        is_here = frame.depth == 0 or frame.module is self._code_read.place.module or self._outer is None
+        """Where a finding about an expression stands: at the call that leads to another module, or gives a function."""
+        is_here = frame.depth == 0 or frame.module is self._code_read.place.module
+        if frame.depth and isinstance(expr, Name) and isinstance(given := frame.variables.get(expr.id), Code):
+            is_here = is_here and given.name == expr.id
         return expr.at if is_here or self._outer is None else self._outer.at
 
     def _note(

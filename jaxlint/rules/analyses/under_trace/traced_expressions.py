@@ -190,9 +190,10 @@ class Expressions(Meanings):
                 self.bind(target, thing, frame)
                 return thing
             case Lambda(params=params, body=body, defaults=defaults, other_params=others):
-                if defaults or others:
+                if defaults or len(others) > 1:
                     return UNKNOWN
-                return Code("<lambda>", params, body, frame.module, frame.scope, frame.variables)
+                rest = others[0] if others else ""  # nothing gives it a keyword
+                return Code("<lambda>", params, body, frame.module, frame.scope, frame.variables, rest=rest)
         for part in children(expr):
             self.value(part, frame)
         return UNKNOWN
@@ -278,7 +279,10 @@ class Expressions(Meanings):
         values = [self.value(a.value, frame) for a in call.args]
         given = [v for a, v in zip(call.args, values, strict=True) if a.keyword is None and not a.star]
         keywords = {a.keyword: v for a, v in zip(call.args, values, strict=True) if a.keyword is not None}
-        after = self.loop(call, func.name, given, keywords, frame) if isinstance(func, Library) else None
+        spread_out = spread(call, values) if call.has_star else given
+        after = None
+        if isinstance(func, Library) and spread_out is not None:
+            after = self.loop(call, func.name, spread_out, keywords, frame)
         if after is not None:
             return after
         update = self._updated(call, func, given, keywords, frame)
@@ -289,9 +293,8 @@ class Expressions(Meanings):
         if isinstance(func, Member) and isinstance(func.owner, Held):
             return self.of_container(func.owner, func.name, call, values, frame)
         if isinstance(func, (Code, ClassThing, Member)) and call.has_star:
-            positional = spread(call, values)
-            if isinstance(func, Code) and positional is not None:
-                return self._ran(func, positional, keywords, frame)
+            if isinstance(func, Code) and spread_out is not None:
+                return self._ran(func, spread_out, keywords, frame)
             if isinstance(func, ClassThing):
                 return State(func.cls, {})
             self.forget_contents(values, frame)

@@ -32,7 +32,7 @@ from jaxlint.pytrees.markers import static_marker
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.instances.methods import is_overridden
 from jaxlint.rules.analyses.under_trace.computed_from import Origins
-from jaxlint.rules.analyses.under_trace.traced_copies import Traced, copied, is_pytree, runs_plainly
+from jaxlint.rules.analyses.under_trace.traced_copies import Traced, copied, given_anew, is_pytree, runs_plainly
 from jaxlint.syntax.ast_expressions import place_of
 from jaxlint.syntax.expressions import (
     Argument,
@@ -186,11 +186,11 @@ class TracedLeaves:
 
     def _anew(self, copying: Call) -> frozenset[str]:
         """The fields that a copy is given, but for those that are tracers: computed from a traced number."""
-        given = {a.keyword: a.value for a in copying.args if a.keyword is not None}
+        given = dict(given_anew(copying))
         if self._name_of is None:
             return frozenset(given)
         origins = Origins(self.is_number, self._name_of, self._aliases)
-        return frozenset(name for name, value in given.items() if origins.of(value) is None)
+        return frozenset(name for name, value in given.items() if value is None or origins.of(value) is None)
 
     @cached_property
     def _aliases(self) -> dict[str, Expr]:
@@ -267,10 +267,10 @@ class TracedLeaves:
             case Call(args=(Argument(), Argument())) if self._name_of is not None and self._gives_tracers(expr):
                 return self._traced(expr.args[1].value, depth + 1)
             case Call(func=func, args=args) if args:
-                base = expr.positional[0] if expr.positional else getattr(func, "value", func)
-                traced = self._traced(base, depth + 1)
-                if traced is not None and copied(expr, traced.value.cls) is base:
-                    return Traced(traced.value, traced.replaced | self._anew(expr))
+                for base in expr.positional[:2] or (getattr(func, "value", func),):
+                    traced = self._traced(base, depth + 1)
+                    if traced is not None and copied(expr, traced.value.cls) is base:
+                        return Traced(traced.value, traced.replaced | self._anew(expr))
                 owner = self._traced(func.value, depth + 1) if isinstance(func, Attribute) else None
                 made = None if owner is None else self._made_by_method(expr, owner)
                 made = made or self._made_by_function(expr, lambda e: self._traced(e, depth + 1))
