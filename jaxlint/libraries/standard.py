@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from functools import lru_cache
+from types import FunctionType
 
 #: Modules whose classes are looked at; nothing is known of those of others.
 _MODULES = frozenset({"abc", "builtins", "collections", "collections.abc", "contextlib", "enum", "typing"})
@@ -46,7 +48,17 @@ def standard_class(name: str) -> type | None:
 def may_give(name: str, *attrs: str) -> bool:
     """Whether a class of that dotted name may give one of some attributes to those that extend it."""
     found = standard_class(name)
-    return found is None or any(attr in vars(ancestor) for ancestor in found.__mro__[:-1] for attr in attrs)
+    if found is None:
+        return True
+    ancestors = found.__mro__[:-1]
+    return any(attr in vars(ancestor) or attr in _set_by(ancestor) for ancestor in ancestors for attr in attrs)
+
+
+@lru_cache(maxsize=64)
+def _set_by(cls: type) -> frozenset[str]:
+    """What methods of a class that is written in Python name, and may so give to instances: `data` of a `UserDict`."""
+    named = (m.__code__.co_names for m in vars(cls).values() if isinstance(m, FunctionType))
+    return frozenset(name for names in named for name in names if not name.startswith("__"))
 
 
 def may_construct(name: str) -> bool:

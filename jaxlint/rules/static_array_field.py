@@ -276,7 +276,11 @@ def _declared(
 
 def _says_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool | None:
     """True if annotation and default say that a field holds an array, False if it may, None if code knows better."""
-    from jaxlint.rules.analyses.instances.given_literals import is_given_number, is_number_by_default
+    from jaxlint.rules.analyses.instances.given_literals import (
+        is_given_number,
+        is_given_one_element,
+        is_number_by_default,
+    )
 
     value = declared_value(field, cls, evaluator)
     sure = holds_array(value, cls, evaluator)
@@ -286,6 +290,8 @@ def _says_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool | 
     if sure is True and (is_given_number(field, cls, evaluator) or is_number_by_default(field, cls, evaluator)):
         return None  # or a tuple of some, whatever the annotation says
     if isinstance(plain(value), Array) and _is_assigned_numbers(field, cls, evaluator):
+        return None
+    if isinstance(value := plain(value), Array) and value.single is None and is_given_one_element(field, cls, evaluator):
         return None
     return None if sure is not None and _is_called(field, cls) else sure
 

@@ -60,6 +60,7 @@ from jaxlint.infer.known.values import (
     Value,
     holds_given,
     is_informative,
+    holds_larger_array,
     is_larger_array,
     join,
     joined,
@@ -91,6 +92,8 @@ from jaxlint.syntax.expressions import (
 from jaxlint.syntax.statements import bound_once, looked_up
 
 _MAX_OVERRIDES = 8
+#: What class methods call the class that they make.
+_OWN_CLASS = frozenset({"cls"})
 #: Functions that are known by name where their source can be read, too.
 _KNOWN_IN_SOURCE = LOADING | RESTORING | SCHEDULES
 
@@ -456,7 +459,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         self.note_passed(function.symbol, bound, parameters if passed.has_star else ())
         if any(map(is_swept, bound.values())) and self.effects.has_none(function.symbol):
             return self._computed(function, bound, passed)
-        larger = {name: value for name, value in bound.items() if is_larger_array(value)}
+        larger = {name: value for name, value in bound.items() if holds_larger_array(value)}
         functions = [name for name, default in left_out.items() if type(default) is not Constant]
         given = worth_passing(bound)
         called = {} if given else {name: value for name, value in bound.items() if is_function(value)}
@@ -474,8 +477,8 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
         return self.return_of(function.symbol, function.receiver, bound)
 
     def _makes_pytrees(self, function: FunctionSymbol) -> bool:
-        """Whether a function may put what it is given into a field."""
-        return calls_one_of(self.model.project_index.pytree_class_names, function)
+        """Whether a function may put what it is given into a field: it calls a class by its name, or as `cls`."""
+        return calls_one_of(self.model.project_index.pytree_class_names | _OWN_CLASS, function)
 
     def _owner(self, function: FunctionValue) -> PytreeClass | None:
         receiver = plain(function.receiver) if function.receiver is not None else None

@@ -453,6 +453,14 @@ def is_larger_array(value: Value) -> bool:
     return isinstance(value, Array) and value.single is False
 
 
+def holds_larger_array(value: Value) -> bool:
+    """Whether a value is such an array, or keywords that are handed on, and one of them is."""
+    value = plain(value)
+    if isinstance(value, Container) and value.kind == "dict" and value.items is not None:
+        return any(map(is_larger_array, value.items))
+    return is_larger_array(value)
+
+
 def is_python_number(value: Value) -> bool:
     """Whether a value is a Python number, and no array."""
     return isinstance(value, Scalar) and value.kind in NUMBERS

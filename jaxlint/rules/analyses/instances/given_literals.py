@@ -10,7 +10,8 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
-from jaxlint.infer.known.values import NUMBERS, Array, plain
+from jaxlint.infer.known.promises import made_by_defaults
+from jaxlint.infer.known.values import NUMBERS, Array, Value, is_larger_array, plain
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol, ValueSymbol
 from jaxlint.pytrees.model import Field, Placed, PytreeClass
@@ -95,6 +96,30 @@ def is_number_by_default(field: Field, cls: PytreeClass, evaluator: Evaluator) -
         parameter.default is not None and stored.get(parameter.name) == field.name and _is_number(parameter.default)
         for parameter in parameters
     )
+
+
+@_once
+def is_given_one_element(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
+    """Whether the default, a construction or an update gives the field an array of one element, and none a larger one.
+
+    `Probe(x, jnp.zeros(()))` does.
+    """
+    given = [_with_numbers(one, evaluator) for one in (*made_by_defaults(field), *_placed(field, cls, evaluator))]
+    return any(isinstance(one, Array) and one.single for one in given) and not any(map(is_larger_array, given))
+
+
+def _with_numbers(placed: Placed, evaluator: Evaluator) -> Value:
+    """What an expression evaluates to; a function that is given numbers alone is read with them: `scalar(0.1)`."""
+    found, call = plain(evaluator.static(placed)), placed.expr
+    if not isinstance(found, Array) or found.single is not None or not isinstance(call, Call):
+        return found
+    symbol = evaluator.model.resolver.resolve(call.func, placed.module, placed.scope)
+    if call.has_star or not isinstance(symbol, FunctionSymbol) or not all(_is_number(a.value) for a in call.args):
+        return found
+    named = zip((p.name for p in symbol.declaration.parameters), call.positional, strict=False)
+    given = {**dict(named), **{a.keyword: a.value for a in call.args if a.keyword is not None}}
+    bound = {name: evaluator.static(replace(placed, expr=expr)) for name, expr in given.items()}
+    return plain(evaluator.calls.return_of(symbol, None, bound))
 
 
 def is_given_no_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
