@@ -9,21 +9,21 @@ from msgspec.structs import replace
 
 from jaxlint.infer.known.deferred import Held, Values, known
 from jaxlint.infer.known.evidence import contradicts
-from jaxlint.infer.known.values import Array, Container, FunctionValue, Instance, UnknownValue, Value, plain
+from jaxlint.infer.known.values import Array, ClassObject, Container, FunctionValue, Instance, UnknownValue, Value, plain
+from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.symbols.outline import Import
 from jaxlint.syntax.expressions import Attribute, Call, Display, Name, items_of, kind_written
 from jaxlint.syntax.statements import bound_once, looked_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from jaxlint.infer.calls.passing import Passed
     from jaxlint.infer.evaluating.evaluate import Evaluator
     from jaxlint.infer.known.promises import Promises
-    from jaxlint.project.resolution import FunctionSymbol
+    from jaxlint.project.resolution import Symbol
     from jaxlint.pytrees.model import PytreeClass
     from jaxlint.symbols.outline import Parameter, Scope
-    from jaxlint.syntax.statements import Body
 
 #: The containers that code can write out, and that cannot be hashed.
 _DISPLAYED = frozenset({"list", "dict", "set"})
@@ -150,7 +150,7 @@ def tells_of_default(
     function: FunctionSymbol,
     parameters: Sequence[Parameter],
     passed: Passed,
-    body_of: Callable[[FunctionSymbol], Body | None],
+    evaluator: Evaluator,
 ) -> bool:
     """Whether a function returns what one that it is given makes, and a call gives another one than the default.
 
@@ -159,13 +159,26 @@ def tells_of_default(
     """
     if not _holds_instance(declared):
         return False
-    others = {p.name for p in function.declaration.parameters if type(p.default) in (Name, Attribute)}
-    others &= passed.given_to(parameters) if others else others
+    resolver, scope = evaluator.model.resolver, function.declaration.scope
+    named = {p.name: p.default for p in function.declaration.parameters if isinstance(p.default, (Name, Attribute))}
+    defaults = {name: named[name] for name in passed.given_to(parameters) & named.keys()} if named else {}
+    symbols = {name: resolver.resolve(default, function.module, scope) for name, default in defaults.items()}
+    others = {name for name, symbol in symbols.items() if not _is(symbol, passed.value(name, parameters))}
     if not others:
         return False
-    bound = bound_once(body_of(function) or ())
+    bound = bound_once(evaluator.calls.body_of(function) or ())
     made = [looked_up(item, bound) for value in function.declaration.return_values for item in items_of(value)]
     return any(isinstance(one, Call) and isinstance(one.func, Name) and one.func.id in others for one in made)
+
+
+def _is(symbol: Symbol, value: Value) -> bool:
+    """Whether a value is the function, or the class, that a name stands for."""
+    match plain(value):
+        case FunctionValue(symbol=function, receiver=None, applied=()):
+            return isinstance(symbol, FunctionSymbol) and function.declaration is symbol.declaration
+        case ClassObject(cls=cls):
+            return isinstance(symbol, ClassSymbol) and cls.symbol.key == symbol.key
+    return False
 
 
 def _holds_instance(value: Value) -> bool:

@@ -416,7 +416,7 @@ class CallEvaluator(MethodCalls, LocalCalls, Holding, ChangesInPlace):
                 return self.same_as_given(function.symbol, parameters, passed.positional)
             if takes_another(value, function.symbol, parameters, passed.positional, self.evaluator):
                 return UNKNOWN
-            if tells_of_default(value, function.symbol, parameters, passed, self.body_of):
+            if tells_of_default(value, function.symbol, parameters, passed, self.evaluator):
                 return UNKNOWN
             return self._swept(value, function, passed) if isinstance(value, Scalar) else as_shown(value, function)
         return self._read_with(function, passed)

@@ -67,6 +67,11 @@ class Passed(msgspec.Struct, frozen=True):
         """The names of those of some parameters to which the call gives something."""
         return {*self.keywords, *names_by_position(parameters)[: len(self.positional)]}
 
+    def value(self, name: str, parameters: Sequence[Parameter]) -> Value:
+        """What the call gives to the one of some parameters that has a name; unknown if it gives nothing."""
+        by_position = dict(zip(names_by_position(parameters), self.positional, strict=False))
+        return by_position[name] if name in by_position else known(self.keywords.get(name, UNKNOWN))
+
     def left_out(self, parameters: Sequence[Parameter]) -> Iterator[tuple[str, Expr]]:
         """The defaults of those of some parameters that the call leaves out."""
         given = self.given_to(parameters)
