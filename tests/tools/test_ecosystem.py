@@ -1,5 +1,6 @@
 """The tool that holds findings on real code against the ledger."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from click.testing import CliRunner
 from tools.ecosystem.__main__ import main
 from tools.ecosystem.ledger import LEDGER, Found, Judgement, Place, precision, read_ledger, share
 from tools.ecosystem.sources import load, pinned, save
+
+README = Path(__file__).parents[2] / "README.md"
 
 STATE = """
 from flax import struct
@@ -77,3 +80,16 @@ def test_the_ledger_can_be_read() -> None:
     assert len(read_ledger()) == len(rows) > 500, "a place is judged twice"
     assert {row[4] for row in rows} <= {"TRUE", "FALSE", "DEBATABLE", "MISS"}
     assert len(pinned()) > 200
+
+
+def test_what_the_readme_says_is_counted() -> None:
+    done = CliRunner().invoke(main, ["batches", "--last", "8"])
+    high, medium = (re.findall(r"\d+", row.partition(": ")[2]) for row in done.output.splitlines())
+    said = re.search(
+        r"(\d+) of (\d+) \*high\* .*? (\d+) of (\d+) \*medium\* .*?; (\d+) more", README.read_text("utf-8")
+    )
+    assert said is not None
+    true, false, debatable = (int(number) for number in high[:3])
+    also_true, also_false, also_debatable = (int(number) for number in medium[:3])
+    counted = [true, true + false, also_true, also_true + also_false, debatable + also_debatable]
+    assert [int(number) for number in said.groups()] == counted

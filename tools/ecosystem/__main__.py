@@ -11,6 +11,7 @@ import click
 from tools.ecosystem import faces as front_ends
 from tools.ecosystem import ledger, sources
 from tools.ecosystem import planted as planting
+from tools.ecosystem.batches import first_met
 from tools.ecosystem.ledger import Found, Judgement
 
 
@@ -87,6 +88,20 @@ def judge(found: Path) -> None:
             missed_promise = "" if min(precision, share) >= ledger.PROMISED.get(key, 0) else ", less than promised"
             click.echo(f"{key}: {numbers}; precision {precision:.0%}, {share:.0%} of all{missed_promise}")
     sys.exit(not judgement.holds)
+
+
+@main.command()
+@click.option("--last", default=8, show_default=True, help="How many batches, the newest ones, are counted.")
+def batches(last: int) -> None:
+    """Count what was said of the newest batches as they were first met (the second table of the README here)."""
+    counted = first_met()[-last:]
+    for confidence in ("high", "medium"):
+        counts = sum((one.counts[confidence] for one in counted), Counter[str]())
+        numbers = ", ".join(f"{counts[v]} {v.lower()}" for v in ("TRUE", "FALSE", "DEBATABLE"))
+        precision, share = ledger.precision(counts), ledger.share(counts)
+        click.echo(
+            f"{counted[0].name} to {counted[-1].name}, {confidence}: {numbers}; {precision:.0%}, {share:.0%} of all"
+        )
 
 
 @main.command()
