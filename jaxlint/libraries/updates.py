@@ -71,6 +71,8 @@ TRAIN_STATE = "flax.training.train_state.TrainState"
 TRAINING = "flax.training"
 #: The names under which frameworks give instances a method that copies them with changes.
 COPYING_NAMES = frozenset({"replace", "_replace"})
+#: The names under which decorators of projects do: `set` in jax_md.
+OTHER_COPYING_NAMES = frozenset({"set", "update", "updated", "evolve", "copy"})
 #: Methods by whose name an update may be known where its receiver is not.
 UPDATE_METHODS = COPYING_NAMES | {"tree_replace", "apply_gradients"}
 #: The property of arrays whose items have methods that make a copy.

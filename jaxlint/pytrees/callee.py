@@ -68,7 +68,7 @@ class CalleeFinder:
         """What the call `f(...)` calls in the end, with all arguments."""
         if depth > _MAX_DEPTH:
             return None
-        if self._is_partial(call.func, module, scope):
+        if self.is_partial(call.func, module, scope):
             if not call.positional:
                 return None
             inner = self.of_function(call.positional[0], module, scope, depth + 1)
@@ -98,13 +98,14 @@ class CalleeFinder:
                 value = assignment.value
                 if isinstance(value, Lambda):
                     return self._through_lambda(variable, value, _Arguments((), module, scope), depth + 1)
-                if isinstance(value, Call) and self._is_partial(value.func, home, home_scope):
+                if isinstance(value, Call) and self.is_partial(value.func, home, home_scope):
                     return self.of_call(value, home, home_scope, depth + 1)
             case FunctionSymbol() as function:
                 return self._through(function, _Arguments((), module, scope), depth + 1)
         return None
 
-    def _is_partial(self, func: Expr, module: Module, scope: str) -> bool:
+    def is_partial(self, func: Expr, module: Module, scope: str) -> bool:
+        """Whether an expression is `functools.partial`."""
         symbol = self.resolver.resolve(func, module, scope)
         return isinstance(symbol, External) and symbol.name == PARTIAL
 

@@ -173,11 +173,13 @@ class DeclaredClass:
 
     def _apply_interpreted(self, decorator: Expr, place: Registration) -> bool:
         """Note what a decorator of the project does to the class; False if that cannot be determined."""
-        called = without_call(decorator)
+        called, callees = without_call(decorator), self.model.callees
+        if isinstance(decorator, Call) and callees.is_partial(called, self.module, self.scope) and decorator.positional:
+            called = decorator.positional[0]
         if not isinstance(self.model.resolver.resolve(called, self.module, self.scope), (FunctionSymbol, ValueSymbol)):
             return False
         seen = self._decorated()
-        made = decorate(self.model.interpreter, decorator, self.module, self.scope, seen)
+        made = decorate(self.model.interpreter, decorator, self.module, self.scope, seen, place.name)
         if made is None:
             self.attributes_set |= seen.attributes.keys()
             return False

@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
+from jaxlint.libraries.updates import OTHER_COPYING_NAMES
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.callee import Callee
@@ -41,7 +42,6 @@ from jaxlint.syntax.expressions import (
     Other,
     constant,
     dotted,
-    without_call,
 )
 
 #: Attributes that change what is known of a class, if a decorator sets them.
@@ -96,8 +96,8 @@ def is_unsure(field: Declared) -> bool:
     return field.opaque or None in field.metadata.values()
 
 
-def decorate(run: Interpreter, decorator: Expr, module: Module, scope: str, cls: TheClass) -> Made | None:
-    """What a decorator does to a class; None if that cannot be determined."""
+def decorate(run: Interpreter, decorator: Expr, module: Module, scope: str, cls: TheClass, title: str) -> Made | None:
+    """What a decorator of this title does to a class; None if that cannot be determined."""
     run.start()
     try:
         function = run.value(decorator, {}, module, scope)
@@ -106,8 +106,7 @@ def decorate(run: Interpreter, decorator: Expr, module: Module, scope: str, cls:
         return None
     if result is not cls or (cls.escaped and not cls.applied):
         return None
-    named = dotted(without_call(decorator))
-    return _Reader(run, decorator, f"@{named}", module, scope, cls).made()
+    return _Reader(run, decorator, f"@{title}", module, scope, cls).made()
 
 
 def decorate_by_call(run: Interpreter, call: Call, module: Module, cls: TheClass) -> Made | None:
@@ -180,7 +179,7 @@ class _Reader:
             # the class has what the decorator has set, whether that can be read or not
             method, name = BY_METHODS[name]
             flatten, with_keys = self.cls.attributes.get(method, UNKNOWN), FLATTENING[name]
-        elif not (name in BY_DECORATOR and BY_DECORATOR[name].lists_fields and self._has_replace()):
+        elif not (name in BY_DECORATOR and BY_DECORATOR[name].lists_fields and self._replace_method() is not None):
             return self._callee(name, one.positional, keywords), None
         else:
             lists = self._callee(name, one.positional, keywords)
@@ -195,14 +194,22 @@ class _Reader:
         return self._callee(name, (), {"data_fields": list(data), "meta_fields": list(meta)}), framework
 
     def _framework(self, key: str, unflatten: Unflatten) -> Framework:
-        return project_framework(self.title, key, self._has_replace(), unflatten)
+        return project_framework(self.title, key, self._replace_method(), unflatten)
 
-    def _has_replace(self) -> bool:
-        function = self.cls.attributes.get("replace")
+    def _replace_method(self) -> str | None:
+        """The method that copies an instance with changes: `replace`, or another one that takes any field."""
+        if self._copies("replace", {}):
+            return "replace"
+        given: dict[str, Value] = {field.name: UNKNOWN for field in self.cls.fields[:1]}
+        names = [name for name in self.cls.attributes if name in OTHER_COPYING_NAMES and self._copies(name, given)]
+        return names[0] if given and len(names) == 1 else None
+
+    def _copies(self, name: str, given: dict[str, Value]) -> bool:
+        function = self.cls.attributes.get(name)
         if function is None:
             return False
         try:
-            return isinstance(self.run.call(function, [AnInstance(self.cls)], {}), AnInstance)
+            return isinstance(self.run.call(function, [AnInstance(self.cls)], given), AnInstance)
         except (Undecided, RecursionError):
             return False
 

@@ -291,8 +291,8 @@ def _says_array(field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool | 
         return None  # or a tuple of some, whatever the annotation says
     if isinstance(plain(value), Array) and _is_assigned_numbers(field, cls, evaluator):
         return None
-    if isinstance(value := plain(value), Array) and value.single is None and is_given_one_element(field, cls, evaluator):
-        return None
+    if isinstance(value := plain(value), Array) and value.single is None:
+        sure = None if is_given_one_element(field, cls, evaluator) else sure
     return None if sure is not None and _is_called(field, cls) else sure
 
 

@@ -9,7 +9,16 @@ from msgspec.structs import replace
 
 from jaxlint.infer.known.deferred import Held, Values, known
 from jaxlint.infer.known.evidence import contradicts
-from jaxlint.infer.known.values import Array, ClassObject, Container, FunctionValue, Instance, UnknownValue, Value, plain
+from jaxlint.infer.known.values import (
+    Array,
+    ClassObject,
+    Container,
+    FunctionValue,
+    Instance,
+    UnknownValue,
+    Value,
+    plain,
+)
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.symbols.outline import Import
 from jaxlint.syntax.expressions import Attribute, Call, Display, Name, items_of, kind_written

@@ -8,6 +8,7 @@ from jaxlint.infer.choosing.pieces import transformed_attributes
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.transforms.calling import may_change_given, piece_of
 from jaxlint.infer.transforms.transformed import TransformedFunctions, names_static
+from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.index import Key, ProjectIndex, TracedBy
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol
@@ -146,6 +147,10 @@ class Indexer:
         )
         self._seen_pytrees.add(cls.symbol.key)
         project_index.updating_method_names |= cls.framework.copying_methods
+        copying = cls.framework.replace_method
+        if copying is not None and copying not in COPYING_NAMES:
+            project_index.updating_method_names.add(copying)
+            project_index.handing_names.add(copying)
         for name, qualnames in cls.symbol.declaration.methods.items():
             function = cls.module.outline.functions[qualnames[-1]]
             updating = self._model.updating_methods

@@ -14,8 +14,11 @@ PROJECT = "a decorator of the project"
 
 
 @lru_cache(maxsize=256)
-def project_framework(title: str, key: str, has_replace: bool, unflatten: Unflatten) -> Framework:
-    """What a decorator of this name makes of classes; `key` is the metadata that it looks at, if that is one."""
+def project_framework(title: str, key: str, replace_method: str | None, unflatten: Unflatten) -> Framework:
+    """What a decorator of this name makes of classes; `key` is the metadata that it looks at, if that is one.
+
+    `replace_method` copies instances with changes.
+    """
     static = key not in ("pytree_node", "is_leaf", "node", "leaf", "data")
     return replace(
         REGISTER_DATACLASS,
@@ -28,8 +31,8 @@ def project_framework(title: str, key: str, has_replace: bool, unflatten: Unflat
         for_records=False,
         registered_by_hand=False,
         lists_fields=False,
-        replace_method="replace" if has_replace else None,
-        replace_overwrites=has_replace,
+        replace_method=replace_method,
+        replace_overwrites=replace_method is not None,
         unflatten=unflatten,
         static_spelling=f"field(metadata=dict({key}={static}))" if key else "it from the static fields",
     )
