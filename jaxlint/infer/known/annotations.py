@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.infer.known.type_arguments import type_argument
+from jaxlint.infer.known.type_arguments import attributes_given, type_argument
 from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
@@ -210,7 +210,12 @@ class AnnotationReader:
                     return ClassObject(inner.cls, False) if isinstance(inner, Instance) else UNKNOWN
             if name == FROZEN_DICT:
                 return Container("mapping", None, read(items[-1]))
-        return self._named(symbol, owner, depth + 1)
+        cls = self.model.class_of_symbol(symbol)
+        if cls is None or cls.is_pytree:
+            return self._named(symbol, owner, depth + 1)
+        given = ((attr, read(item)) for attr, item in attributes_given(cls, items, self.model.resolver))
+        held = tuple((attr, value) for attr, value in given if isinstance(value, Instance) and value.cls.is_pytree)
+        return Instance(cls, declared=True, held=held)
 
 
 def _jaxtyping(array: Value, shape: Expr | None) -> Value:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, ValueSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
-from jaxlint.syntax.expressions import Call, Expr, Subscript, items_of
+from jaxlint.syntax.expressions import Call, Expr, Name, Subscript, items_of
 
 _GENERIC = frozenset({"typing.Generic", "typing.Protocol"})
 _MAX_STEPS = 8
@@ -23,6 +23,33 @@ def type_argument(variable: ValueSymbol, owner: PytreeClass, resolver: Resolver)
             return given
         variable = symbol
     return None
+
+
+def attributes_given(cls: PytreeClass, items: Sequence[Expr], resolver: Resolver) -> Iterator[tuple[str, Expr]]:
+    """The attributes of instances of `cls[items]` that are of the type of one item, with that: `state: T`."""
+    given = dict(zip(_variables(cls, resolver), items, strict=False))
+    if not given:
+        return
+    declared = {**_by_constructor(cls), **cls.annotations}
+    for attr, placed in sorted(declared.items()):
+        symbol = resolver.resolve(placed.expr, placed.module, placed.scope)
+        if isinstance(symbol, ValueSymbol) and symbol.key in given:
+            yield attr, given[symbol.key]
+
+
+def _by_constructor(cls: PytreeClass) -> dict[str, Placed]:
+    """The annotations of parameters that the constructor of a class stores as they are, by the attributes."""
+    found = cls.method("__init__")
+    if found is None:
+        return {}
+    owner, function = found
+    annotations = {p.name: p.annotation for p in function.parameters if p.annotation is not None}
+    stored = ((attr, given[0].expr) for attr, given in cls.assigned.items() if len(given) == 1 and given[0] is not None)
+    return {
+        attr: Placed(annotations[expr.id], owner.module, function.scope)
+        for attr, expr in stored
+        if isinstance(expr, Name) and expr.id in annotations
+    }
 
 
 def _arguments(owner: PytreeClass, resolver: Resolver) -> Iterator[tuple[tuple[str, str], Placed]]:
