@@ -17,7 +17,7 @@ from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.updating import update_text
 from jaxlint.rules.analyses.bodies.around import outermost_body
 from jaxlint.rules.analyses.bodies.updated_at import is_updated_by_at
-from jaxlint.rules.analyses.fields.numpy_fields import is_called_with_numpy, is_made_with_numpy
+from jaxlint.rules.analyses.fields.numpy_fields import is_called_with_numpy, is_documented_as_numpy, is_made_with_numpy
 from jaxlint.rules.analyses.fixes.copies import made_anew_help
 from jaxlint.rules.analyses.fixes.rebinding import rebinding_help, setting_field, setting_item
 from jaxlint.rules.analyses.instances.references import may_be_reference
@@ -116,7 +116,8 @@ class ItemAssignment(EventRule):
 
     * where it may be an array of numpy: in a field of an instance that the code itself has made, or one that is seen to
       get an array of numpy somewhere (unless it is seen to get one of jax), in a parameter for which a caller gives
-      one, in a module that imports numpy and not jax, and where an argument says which of the two to use (`xp=np`);
+      one, or of which the docstring says so,
+      in a module that imports numpy and not jax, and where an argument says which of the two to use (`xp=np`);
     * where it may be a reference, which is annotated as an array, too: in modules that import pallas or call
       `jax.new_ref`, in a kernel of another module, in `x[...] = v`, and for names like `x_ref`;
     * where the index may be the key of a dict, or counts things that a loop calls, each with an item of its own.
@@ -269,11 +270,14 @@ def _is_one_for_each(event: AssignItem, evaluator: Evaluator) -> bool:
 
 
 def _is_given_numpy(event: AssignItem, evaluator: Evaluator) -> bool:
-    """Whether what is changed begins as a parameter of the function for which callers give arrays of numpy."""
+    """Whether what is changed begins as a parameter that gets arrays of numpy, by callers or by the docstring."""
     function, start = event.place.functions[0] if event.place.functions else None, root(event.target)
     if function is None or not isinstance(start, Name):
         return False
-    return is_called_with_numpy(function, start.id, event.place.module, evaluator)
+    module = event.place.module
+    return is_called_with_numpy(function, start.id, module, evaluator) or is_documented_as_numpy(
+        function, start.id, module
+    )
 
 
 def _counts(iterable: Expr) -> bool:

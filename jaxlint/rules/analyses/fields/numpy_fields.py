@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TypeAlias
@@ -34,6 +35,12 @@ def is_made_with_numpy(classes: Sequence[PytreeClass], field: str, module: Modul
     return False
 
 
+#: A docstring at the beginning of the body of a function.
+_DOCSTRING = re.compile(r"""(?s)\s*[rRuU]?(\"{3}|'{3})(.*?)\1""")
+#: What docstrings call an array of numpy.
+_NUMPY = r"\b(?:np\.ndarray|(?i:numpy)(?:\.ndarray| array))\b"
+
+
 def is_called_with_numpy(function: Function, parameter: str, module: Module, evaluator: Evaluator) -> bool:
     """Whether the module of a function, or one that imports it, gives such an array for a parameter."""
     names = [name for name in function.positional if name != function.self_name]
@@ -46,6 +53,15 @@ def is_called_with_numpy(function: Function, parameter: str, module: Module, eva
                 if given is not None and _is_numpy(given, caller, around, evaluator):
                     return True
     return False
+
+
+def is_documented_as_numpy(function: Function, parameter: str, module: Module) -> bool:
+    """Whether the docstring of a function says that a parameter is an array of numpy, whatever its annotation says."""
+    first, last = function.body_rows
+    found = _DOCSTRING.match(module.source.rows(first, last)) if last else None
+    if found is None or parameter not in found[2]:
+        return False
+    return re.search(rf"^[ \t]*(?::param )?{re.escape(parameter)}\b.*{_NUMPY}", found[2], re.MULTILINE) is not None
 
 
 def _returned(module: Module) -> Iterator[_Call]:
