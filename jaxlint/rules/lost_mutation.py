@@ -269,8 +269,10 @@ def _is_rebuilt(mutation: Mutation, slot: Slot, code: CodeRead, evaluator: Evalu
         if field is not None and field.role in (Role.STATIC, Role.DROPPED):
             return False
         value = element_of(value) if step.startswith("[") else plain(evaluator.attribute_of(value, step))
-    if mutation.of_attribute:
-        return mutation.owner is not None and mutation.owner.is_pytree
+    if mutation.of_attribute and mutation.owner is None:  # jit takes nothing but pytrees, and makes them anew
+        return all(a.transform.kind is Kind.JIT and not a.transform.filters for a in code.applied)
+    if mutation.of_attribute and mutation.owner is not None:
+        return mutation.owner.is_pytree
     # what is no array in a container has been rebuilt with it, and an array would refuse the change
     if isinstance(value, UnknownValue):
         return is_item or slot.path[-1].startswith(("['", '["')) or is_key_of_dict(mutation.at, code)

@@ -11,7 +11,17 @@ from msgspec.structs import replace
 from jaxlint.infer.bodies.slots import Slot, changed_by, slot_of
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CallMethod, CodeRead, MutateField
-from jaxlint.infer.known.values import UNKNOWN, Array, Container, Instance, Scalar, Value, element_of, plain
+from jaxlint.infer.known.values import (
+    UNKNOWN,
+    Array,
+    Container,
+    Instance,
+    Scalar,
+    UnknownValue,
+    Value,
+    element_of,
+    plain,
+)
 from jaxlint.infer.transforms.calling import may_change_given
 from jaxlint.libraries.updates import COPYING_NAMES
 from jaxlint.project.resolution import FunctionSymbol
@@ -114,6 +124,8 @@ class _Finder:
         for at, statement, slot in changes.values():
             if all(step.startswith("[") for step in slot.path) and not removes(statement):
                 yield Mutation(at, slot, self._purpose(statement, slot, False))
+            elif self._is_of_unknown(slot, statement):
+                yield Mutation(at, slot, self._purpose(statement, slot, False), None, True)
         for call in self._alone.values():
             yield from self._by_function(call, is_alone=True)
         calling, module = self.evaluator.calls.calling, self.code.place.module
@@ -128,6 +140,16 @@ class _Finder:
             for part in all_parts(self.code.body, nested=False):
                 if isinstance(part, Call) and self._is_on_self(part):
                     yield from self._by_method(part, owner)
+
+    def _is_of_unknown(self, slot: Slot, statement: Statement | None) -> bool:
+        """Whether an attribute is assigned of a parameter that nothing tells of, and that stays what it is."""
+        function = self.code.function
+        if function is None or len(slot.path) != 1 or slot.root == self.self_name or not isinstance(statement, Assign):
+            return False
+        if slot.root in self.code.contents.bound:
+            return False
+        bare = any(p.name == slot.root and p.annotation is None for p in function.parameters)
+        return bare and isinstance(plain(self.code.parameters.get(slot.root, UNKNOWN)), UnknownValue)
 
     def _is_imported_and_changes(self, func: Expr) -> bool:
         """Whether a function of another module is called that may change what it is given."""
