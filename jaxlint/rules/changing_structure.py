@@ -293,12 +293,12 @@ def _changed(change: Change, code: CodeRead, evaluator: Evaluator) -> Problem:
         before, after = described(found.before), described(found.after)
         way_out = f"return {before}" if isinstance(found.before, State) else "return the same structure"
         where = "after the first branch" if change.transform not in CARRIED else "in the initial carry"
+        outcome = "it refuses the other structure (TypeError)"
+        if isinstance(found.before, State) and isinstance(found.after, State):
+            outcome += " or takes one class for the other"  # two that `jax.tree_util.register_dataclass` has registered
         return Problem(
             at=change.at,
-            message=(
-                f"{function} returns {after}, and {transform} has {before} {where}: it refuses the other structure"
-                f" (TypeError); {way_out}"
-            ),
+            message=(f"{function} returns {after}, and {transform} has {before} {where}: {outcome}; {way_out}"),
             reason="a tuple or an instance of another class is another structure, whatever it holds",
             help=way_out,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jaxlint.cst.changes import Proposal, Rewrite
@@ -11,6 +12,7 @@ from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Array, Instance, Scalar, Value, plain
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.frameworks import CHEX
 from jaxlint.pytrees.model import Field, PytreeClass
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
@@ -21,6 +23,8 @@ from jaxlint.syntax.statements import Assign, For
 _UNPACKED = "unpacking it gives the names of the fields"
 #: What the class has of a mapping, and a field of the name hides.
 _OF_MAPPINGS = frozenset({"keys", "values", "items", "get"})
+#: `a, b = step(`, for some functions.
+_UNPACKING = r"(?m)^[^\S\n]*[\w(\[][\w\s,*()\[\]]*,[^=\n]*=[^=\n]*\b(?:{})\("
 _COMPARING = frozenset({"assert_array_equal", "assert_allclose", "assert_equal", "assert_almost_equal", "array_equal"})
 
 
@@ -99,14 +103,21 @@ class ChexMapping(BodyRule):
 
     @staticmethod
     def wants(candidate: Candidate) -> bool:
-        """Functions with a parameter that may be a mapping, and those that call a function that returns one."""
+        """Functions with a parameter that may be a mapping, and those that unpack what a function returns."""
+        unit, module = candidate.unit, candidate.module
         if any(f.owner is None and candidate.takes(f, _may_be_mapping) for f in candidate.functions):
             return True
-        return candidate.given.gets(candidate.unit, candidate.module, _may_be_mapping)
+        if candidate.given.gets(unit, module, _may_be_mapping):
+            return True
+        makers = "|".join(sorted(unit.calls & candidate.given.makers_imported(module)))
+        return (
+            bool(makers) and re.search(_UNPACKING.format(makers), module.source.rows(unit.first, unit.last)) is not None
+        )
 
     def check_body(self, code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
         """Look at what a body unpacks and compares, and at methods of the mapping that fields hide."""
-        if any("chex" in name for _, name in code.place.module.outline.imported_modules) or _given(code):
+        imported = code.place.module.outline.imported_modules
+        if any("chex" in name for _, name in imported) or _given(code) or _gets(code, evaluator):
             mappings = _Mappings(code, evaluator)
             yield from mappings.unpacked_by_statements()
             yield from mappings.unpacked_by_comprehensions()
@@ -213,6 +224,18 @@ class _Mappings:
 def _given(code: CodeRead) -> bool:
     """Whether a parameter is an instance of a chex dataclass."""
     return any(isinstance(v, Instance) and v.cls.framework is CHEX for v in code.parameters.values())
+
+
+def _gets(code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether what a function of another module returns is unpacked."""
+    resolver, module = evaluator.model.resolver, code.place.module
+    for statement in code.statements:
+        match statement:
+            case Assign(targets=(Display(),), value=Call(func=func)):
+                symbol = resolver.resolve(func, module, code.scope)
+                if isinstance(symbol, FunctionSymbol) and symbol.module is not module:
+                    return True
+    return False
 
 
 def _may_be_mapping(cls: PytreeClass) -> bool:

@@ -32,7 +32,8 @@ class LeafOrder(NodeRule):
     ## What it does
 
     Finds leaves that are taken by their position in the order of fields, or paired with the fields, where they are
-    sorted by name; and those that are put into the structure of another class, which has them in another order.
+    sorted by name; those that variables get which have the names of the fields, in another order than that of the
+    leaves; and those that are put into the structure of another class, which has them in another order.
 
     Also named tuples that are unpacked into variables which have the names of their fields, in another order.
 
@@ -79,7 +80,8 @@ class LeafOrder(NodeRule):
     ## Frameworks
 
     chex, simple_pytree, nnx and treex; of named tuples what unpacks them. The leaves of the other frameworks stand in
-    the order of the fields: with those, two classes are compared that have the same fields in another order.
+    the order of the fields: with those, variables that have the names of all fields are looked at, and two classes are
+    compared that have the same fields in another order.
 
     ## Fix safety
 
@@ -126,7 +128,7 @@ class LeafOrder(NodeRule):
             return
         reader = _Leaves(function.code, evaluator)
         for call in function.code.calls:
-            cls = reader.of(call)
+            cls = reader.taken_apart(call)
             if cls is not None:
                 yield from _used(call, cls, function, reader)
         for given, leaves, cls in reader.zipped_with_fields():
@@ -158,9 +160,14 @@ class _Leaves:
 
     def of(self, call: Call) -> PytreeClass | None:
         """The class of the instance that a call takes apart, if its leaves are in another order."""
+        cls = self.taken_apart(call)
+        return cls if cls is not None and _is_sorted(cls) else None
+
+    def taken_apart(self, call: Call) -> PytreeClass | None:
+        """The class of the instance that a call takes apart, each leaf of which is an array."""
         if len(call.args) != 1 or self.name(call.func) not in TREE_LEAVES | TREE_FLATTEN:
             return None
-        return self._sorted(call.args[0].value)
+        return self._of_arrays(call.args[0].value)
 
     def taking(self, call: Call, cls: PytreeClass) -> TakingByName:
         """What mends the use of the leaves that a call gives."""
@@ -244,19 +251,25 @@ class _Leaves:
         instance = self._instances.instance(expr)
         return (instance is not None and instance.cls is cls) or self.made_class(expr) is cls
 
-    def _sorted(self, expr: Expr) -> PytreeClass | None:
+    def _of_arrays(self, expr: Expr) -> PytreeClass | None:
+        """The class of an instance that certainly has an array in each of its leaves, one for each field."""
         instance = self._instances.instance(expr)
         if instance is None or (not instance.exact and self.evaluator.model.subclasses(instance.cls)):
             return None
         cls = instance.cls
         leaves = cls.leaves
-        if leaves is None or cls.framework.leaf_order is not Order.ALPHABETICAL or cls.explicit_leaves is not None:
-            return None
-        declared = [f.name for f in cls.fields if f in leaves]
-        if [f.name for f in leaves] == declared:
+        if leaves is None or cls.explicit_leaves is not None or instance.is_other_tree:
             return None
         arrays = all(isinstance(plain(self.evaluator.promises.field(f, cls)), Array) for f in leaves)
         return cls if arrays else None
+
+
+def _is_sorted(cls: PytreeClass) -> bool:
+    """Whether the leaves of a class stand in another order than its fields, for they are sorted by name."""
+    leaves = cls.leaves or ()
+    if cls.framework.leaf_order is not Order.ALPHABETICAL:
+        return False
+    return [f.name for f in leaves] != [f.name for f in cls.fields if f in leaves]
 
 
 def _each_of(expr: Expr, bound: Mapping[str, Expr]) -> Expr:
@@ -295,7 +308,7 @@ def _used(call: Call, cls: PytreeClass, function: FunctionNode, reader: _Leaves)
             yield from _unpacked(target, cls, function, partial(taking.unpacking, at=call.at, is_pair=True))
         case cst.Arg(star="*" | "" as star) if not is_pair:
             made = next(around)
-            if isinstance(made, cst.Call) and made.args[0] is user:
+            if isinstance(made, cst.Call) and made.args[0] is user and _is_sorted(cls):
                 yield from _put_back(made, star, cls, function, reader, taking)
 
 
@@ -311,7 +324,11 @@ def _unpacked(
         return
     declared = [field.name for field in cls.fields if field.name in leaves]
     names = [item.value for item in items]
-    if [_alike(name, declared) for name in names] == list(range(len(declared))):  # `p, i, d` of `kp`, `ki` and `kd`
+    if not _is_sorted(cls) and sorted(names) != sorted(leaves):
+        return
+    if _is_sorted(cls) and [_alike(name, declared) for name in names] == list(
+        range(len(declared))
+    ):  # `p, i, d` of `kp`, `ki` and `kd`
         item, leaf = next((i, leaf) for i, leaf, field in zip(items, leaves, declared, strict=True) if leaf != field)
         what = f"`{item.value}` is given the leaf `{leaf}`"
         yield _problem(function.place_of(item), cls, what, taking(declared))
@@ -384,10 +401,13 @@ def _problem_of_structures(at: object, cls: PytreeClass, other: PytreeClass, fix
 def _problem(at: object, cls: PytreeClass, what: str, fix: Proposal | None) -> Problem:
     order = ", ".join(f"`{leaf.name}`" for leaf in cls.leaves or ())
     way_out = "take the fields by their names"
+    rule = (
+        "are sorted by name" if cls.framework.leaf_order is Order.ALPHABETICAL else "stand in the order of its fields"
+    )
     return Problem(
         at=at,
-        message=f"the leaves of `{cls.name}` are sorted by name ({order}): {what}; {way_out}",
-        reason="the order of the leaves is that of the sorted names, not that of the fields",
+        message=f"the leaves of `{cls.name}` {rule} ({order}): {what}; {way_out}",
+        reason="leaves are taken one after the other, whatever the variables are called",
         help=way_out,
         fix=fix,
     )

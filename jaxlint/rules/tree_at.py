@@ -71,8 +71,9 @@ class TreeAt(EventRule):
     ## What it does
 
     Finds calls of `eqx.tree_at` that cannot work: a `where` that selects a static field, a name that the module does
-    not have, a part of an array or the result of a computation, a None beside which there is another one, or the same
-    node twice; another number of replacements than of nodes; both `replace` and `replace_fn`, or neither.
+    not have, a part of an array or the result of a computation, a node of the tree itself instead of one of what it is
+    given, a None beside which there is another one, or the same node twice; another number of replacements than of
+    nodes; both `replace` and `replace_fn`, or neither.
 
     ## Why is this bad?
 
@@ -245,8 +246,10 @@ def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evalua
     while isinstance(inner, (Attribute, Subscript)):
         steps.append(inner)
         inner = inner.value
-    if not isinstance(inner, Name) or inner.id not in values:
+    if not isinstance(inner, Name):
         return None
+    if inner.id not in values:
+        return _of_tree_itself(inner, event.call) if steps else None
     value = plain(values[inner.id])
     holder: tuple[Field, PytreeClass] | None = None
     for step in reversed(steps):
@@ -286,6 +289,17 @@ def _not_selected(expr: Expr, values: Mapping[str, Value], event: Update, evalua
         if isinstance(value, Array) and is_given_tuple(field, cls, evaluator):
             return None
     return None
+
+
+def _of_tree_itself(name: Name, call: Call) -> _Wrong | None:
+    """What is wrong with a node of the tree that is updated, where `where` is given another one to select of."""
+    where, tree = _argument(call, 0, "where"), _argument(call, 1, "pytree")
+    if not isinstance(where, Lambda) or not isinstance(tree, Name) or tree.id != name.id or len(where.params) != 1:
+        return None
+    given = where.params[0]
+    fix = Proposal(f"Select of `{given}`", Applicability.SAFE, (Rewrite(name.at, given),))
+    what = f"selects of `{name.id}` itself, and not of `{given}`, which `where` is given"
+    return _Wrong(name.at, what, "TypeError (not a leaf of the pytree)", f"select a node of `{given}`", fix)
 
 
 def _is_computed(cls: PytreeClass, attr: str, evaluator: Evaluator) -> bool:
