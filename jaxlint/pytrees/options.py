@@ -7,20 +7,22 @@ from collections.abc import Iterator
 import msgspec
 
 from jaxlint.pytrees.model import Placed, PytreeClass, truth
-from jaxlint.syntax.expressions import Expr
+from jaxlint.syntax.expressions import Expr, Span
 
 
 class Unsupported(msgspec.Struct, frozen=True):
     """An option that makes the class statement fail, who refuses it, and the exception with a part of its text."""
 
     name: str
-    #: What it is given, in the module of the class.
+    #: What it is given.
     value: Expr
     refused_by: str
     exception: str
     text: str
     #: Whether it is the value that is refused, and not the option.
     value_matters: bool = False
+    #: The decorator (or call) that gives it in another module, and the name by which that is applied here.
+    given_by: tuple[Span, str] | None = None
 
 
 def unsupported_options(cls: PytreeClass) -> Iterator[Unsupported]:
@@ -33,6 +35,9 @@ def unsupported_options(cls: PytreeClass) -> Iterator[Unsupported]:
         by = f"{run.name}(...)" if run.is_call else f"@{run.name}"
         for name, placed in run.options.items():
             if placed.module is not cls.module:
+                if name not in accepted and run.elsewhere is None:
+                    text, given_by = f"got an unexpected keyword argument '{name}'", (run.at, run.name)
+                    yield Unsupported(name, placed.expr, f"`{run.function}`", "TypeError", text, given_by=given_by)
                 continue
             if name not in accepted:
                 text = f"got an unexpected keyword argument '{name}'"

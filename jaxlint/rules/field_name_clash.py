@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from jaxlint.finding import Confidence
 from jaxlint.infer.evaluating.evaluate import Evaluator
+from jaxlint.infer.known.values import Array, Scalar, plain
 from jaxlint.pytrees.model import Field, Kind, PytreeClass
+from jaxlint.rules.analyses.instances.methods import own_methods
 from jaxlint.rules.base import ClassRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, Name, Subscript, dotted, last_name, without_call
@@ -19,7 +21,8 @@ class FieldNameClash(ClassRule):
     """
     ## What it does
 
-    Finds fields that share their name with a method or property, in the class or in a base class, methods that the
+    Finds fields that share their name with a method or property, in the class or in a base class (with a method that is
+    called, where the field holds an array), methods that the
     framework overwrites, and fields with the name of a method that the framework needs.
 
     ## Why is this bad?
@@ -106,6 +109,7 @@ class FieldNameClash(ClassRule):
             for field in cls.members:
                 if field.kind is Kind.FIELD:
                     yield from _with_method(cls, field)
+                    yield from _called_by_base(cls, field, evaluator)
                     if field.owner == cls.symbol:
                         yield from _reserved(cls, field)
         yield from _overwritten(cls, evaluator)
@@ -185,6 +189,30 @@ def _inherited_method(cls: PytreeClass, field: Field) -> Iterator[Problem]:
                     "the property is found as the default of the field, and refuses what the constructor assigns",
                 )
             return
+
+
+def _called_by_base(cls: PytreeClass, field: Field, evaluator: Evaluator) -> Iterator[Problem]:
+    """A field that holds an array, where a class has inherited a method of its name that another method calls."""
+    declaration = cls.symbol.declaration
+    if field.owner != cls.symbol or field.name in declaration.methods or not cls.bases_known:
+        return
+    base = next((one for one in cls.mro[1:] if field.name in one.symbol.declaration.methods), None)
+    if base is None or any(field.name == other.name for one in cls.mro[1:] for other in one.members):
+        return
+    if _is_property(_last(base, field.name)) or not isinstance(
+        plain(evaluator.promises.field(field, cls)), (Array, Scalar)
+    ):
+        return
+    callers = (one for each in cls.mro for one in own_methods(each) if field.name in one.self_calls)
+    caller = next((one for one in callers if (cls.method(one.name) or (None, None))[1] is one), None)
+    if caller is not None:
+        yield _problem(
+            field.at,
+            f"field `{field.name}` of `{cls.name}` hides the method of `{base.name}`, which `{caller.name}` calls: it"
+            " holds an array (TypeError: not callable); rename it",
+            "what the constructor assigns to an instance hides the method of the class",
+            Confidence.MEDIUM,
+        )
 
 
 def _field_of_base(cls: PytreeClass, field: Field, method: Function) -> Problem:

@@ -82,6 +82,19 @@ class UnsupportedOption(ClassRule):
         """Compare the options with what the framework takes."""
         for option in unsupported_options(cls):
             what = f"`{option.name}=False`" if option.value_matters else f"`{option.name}`"
+            if option.given_by is not None:
+                at, alias = option.given_by
+                way_out = f"remove it where `{alias}` is made"
+                yield Problem(
+                    at=at,
+                    message=(
+                        f"`{alias}` gives {option.refused_by} the option {what}, which it does not take: `{cls.name}`"
+                        f" cannot be created ({option.exception}); {way_out}"
+                    ),
+                    reason=f"`{option.exception}: … {option.text} …` is raised when the class is created",
+                    help=way_out,
+                )
+                continue
             yield Problem(
                 at=option.value.at,
                 message=(
