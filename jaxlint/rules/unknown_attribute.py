@@ -13,7 +13,7 @@ from jaxlint.infer.choosing.given import GivenClasses
 from jaxlint.infer.choosing.waiting import Candidate
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Construct, Replace
-from jaxlint.infer.known.values import Choice, Container, Instance, Value, plain
+from jaxlint.infer.known.values import NONE, Choice, Container, Instance, Value, as_instance, plain
 from jaxlint.libraries.arrays import OF_ARRAYS
 from jaxlint.libraries.updates import UPDATE_METHODS
 from jaxlint.project.modules import Module
@@ -175,12 +175,16 @@ def _options(instances: LocalInstances, part: Attribute, asked: AskedClasses) ->
     instance = instances.instance(part.value)
     if instance is not None:
         return (instance,)
-    return _pytrees_of(instances.value(part.value) if isinstance(part.value, Name) else None)
+    return _pytrees_of(instances.value(part.value) if isinstance(part.value, (Name, Attribute)) else None)
 
 
 def _pytrees_of(value: Value | None) -> tuple[Instance, ...]:
-    """The instances of pytree classes, one of which a value is; none if it may be something else, or is no union."""
+    """The instances of pytree classes, one of which a value is; none if it may be something else, or is no union.
+
+    Nobody reads an attribute of None.
+    """
     options = tuple(map(plain, value.options)) if isinstance(value, Choice) else ()
+    options = tuple(one for one in options if one != NONE)
     held = tuple(one for one in options if isinstance(one, Instance) and one.cls.is_pytree)
     return held if len(held) == len(options) else ()
 
@@ -237,11 +241,11 @@ def _union_lacks(parameter: Parameter, function: Function, candidate: Candidate)
     if annotation is None:
         return False
     text = text_of(function, candidate.module)
-    read = set(re.findall(rf"(?<![\w.]){re.escape(parameter.name)}\.(\w+)", text)) - OF_ARRAYS
+    read = set(re.findall(rf"(?<![\w.]){re.escape(parameter.name)}\.(\w+(?:\.\w+)*)", text)) - OF_ARRAYS
     value = given.annotations.read(Placed(annotation, candidate.module, function.scope)) if read else None
     classes = [one.cls for one in _pytrees_of(value)]
     enough = any if f"isinstance({parameter.name}," in text else all
-    return any(enough(misses_attribute(cls, name, given.model) for cls in classes) for name in read if classes)
+    return any(enough(_leads_astray(path.split("."), cls, given) for cls in classes) for path in read if classes)
 
 
 def _leads_astray(path: list[str], cls: PytreeClass, given: GivenClasses) -> bool:
@@ -252,6 +256,7 @@ def _leads_astray(path: list[str], cls: PytreeClass, given: GivenClasses) -> boo
     if path[1:] and path[0] == "params" and is_train_state(cls):
         return not hasattr(dict, path[1])  # linen makes a dict of them
     held = plain(given.annotations.read(field.annotation)) if path[1:] and field.annotation is not None else None
+    held = held if held is None else as_instance(held) or held
     if isinstance(held, Container) and held.kind == "dict" and not hasattr(dict, path[1]):
         return True
     return isinstance(held, Instance) and held.cls.is_pytree and _leads_astray(path[1:], held.cls, given)

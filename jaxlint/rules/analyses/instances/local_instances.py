@@ -20,6 +20,7 @@ from jaxlint.infer.known.values import (
     UnknownValue,
     Value,
     are_of_one_class,
+    as_instance,
     element_of,
     plain,
 )
@@ -249,8 +250,8 @@ class LocalInstances:
                     return UNKNOWN
                 return UNKNOWN if id(expr) in self._inside else self._named(name)
             case Attribute(value=held, attr=attr):
-                owner = self.value(held)
-                if isinstance(owner, Instance):
+                owner = as_instance(self.value(held))
+                if owner is not None:
                     field = owner.cls.field(attr)
                     if field is not None and field.annotation is not None:
                         held_there = plain(self._evaluator.promises.field(field, owner.cls))
