@@ -28,6 +28,9 @@ NO_DATA = frozenset({"flax", "jax", "numpy", "optax"})
 SPLITTING = "flax.nnx.split"
 #: The function that makes a module of its structure and states.
 MERGING = "flax.nnx.merge"
+#: The function that takes a state out of a module, and the one that puts one into it.
+TAKING_STATE = "flax.nnx.state"
+UPDATING = "flax.nnx.update"
 #: Variables that are of use from call to call: others hold what one call has computed, or are trained.
 LASTING = frozenset({"flax.nnx.BatchStat", "flax.nnx.Variable"})
 #: Layers that write what lasts to themselves.

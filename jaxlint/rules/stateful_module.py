@@ -23,7 +23,7 @@ from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.closed_over import changes_closed_over
 from jaxlint.rules.analyses.changes.evaluation_mode import may_be_evaluated, switches
-from jaxlint.rules.analyses.changes.merged_modules import states_lost
+from jaxlint.rules.analyses.changes.merged_modules import states_lost, updates_lost
 from jaxlint.rules.analyses.changes.module_state import Code, ModuleState, StateChange
 from jaxlint.rules.analyses.changes.run_for_time import is_run_for_time
 from jaxlint.rules.base import NodeRule, Problem
@@ -244,7 +244,7 @@ def _merged(node: FunctionNode, rebuilt: Collection[str], evaluator: Evaluator) 
     if is_run_for_time(function, code, evaluator):
         return
     transform = next(one.transform for one in _losing(code.applied) if one.transform.rebuilds).name
-    for lost in states_lost(code, rebuilt, evaluator):
+    for lost in (*states_lost(code, rebuilt, evaluator), *updates_lost(code, rebuilt, evaluator)):
         if not _shares_variables((lost.cls.module,), evaluator):
             way_out = f"return `nnx.state({lost.name})` as well"
             yield Problem(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
 from jaxlint.infer.known.values import Instance, plain
-from jaxlint.libraries.nnx import COUNTING, LASTING, MERGING, SPLITTING
+from jaxlint.libraries.nnx import COUNTING, LASTING, MERGING, SPLITTING, TAKING_STATE, UPDATING
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, FunctionSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
@@ -28,12 +28,15 @@ from jaxlint.syntax.expressions import (
     Lambda,
     Name,
     Subscript,
+    dotted,
     last_name,
 )
 from jaxlint.syntax.statements import (
     Annotate,
     Assign,
     Body,
+    Do,
+    Return,
     Statement,
     all_parts,
     assigned_names,
@@ -46,6 +49,8 @@ from jaxlint.syntax.statements import (
 
 #: A module is merged, and behind that a state is taken out of one.
 _TAKING = re.compile(r"\bmerge\((?:.|\n)*\b(?:state|split)\(")
+#: The last names of the functions that take a state out of a module.
+_TAKEN_OUT = frozenset(name.rpartition(".")[2] for name in (SPLITTING, TAKING_STATE))
 #: How many methods that return what others do are followed.
 _MAX_DEPTH = 4
 
@@ -65,6 +70,75 @@ def states_lost(code: CodeRead, rebuilt: Collection[str], evaluator: Evaluator) 
     The states are parameters that are rebuilt, which are read for nothing else: a module shares its variables with the
     state of which it is merged, so that one that is returned carries the change, and one of outside cannot be written.
     """
+    for index, name, graph in _merged(code, rebuilt, evaluator):
+        calls = _only_called(name, code.body)
+        cls = _class_of(graph, code, evaluator) if calls else None
+        # where another function keeps the state, this one may do without on purpose
+        if cls is not None and not _takes_state_out(code.place.module):
+            yield from _changed(name, cls, calls, code, code.body[index + 1 :], evaluator)
+
+
+def updates_lost(code: CodeRead, rebuilt: Collection[str], evaluator: Evaluator) -> Iterator[LostState]:
+    """The modules that a function merges and puts new values into, and that nothing is done with behind that.
+
+    Neither the new values nor a state that is taken out of the module before are returned.
+    """
+    for index, name, graph in _merged(code, rebuilt, evaluator):
+        behind = code.body[index + 1 :]
+        updates = [
+            (i, s.value) for i, s in enumerate(behind) if isinstance(s, Do) and _puts_into(name, s, code, evaluator)
+        ]
+        if not updates or any(_names(part, name) for s in walk(behind[updates[-1][0] + 1 :]) for part in own_parts(s)):
+            continue
+        _, call = updates[-1]
+        if not isinstance(call, Call) or not _only_read(name, behind, code, evaluator):
+            continue
+        kept = {p.id for a in call.args[1:] for p in parts(a.value) if isinstance(p, Name)}
+        kept |= {one for s in walk(behind) if _names_any(s, name, _TAKEN_OUT) for one in assigned_names((s,))}
+        returned = [p for s in walk(behind) if isinstance(s, Return) and s.value is not None for p in parts(s.value)]
+        cls = None if any(isinstance(p, Name) and p.id in kept for p in returned) else _class_of(graph, code, evaluator)
+        if cls is not None:
+            yield LostState(name, cls, StateChange(f"`{dotted(call.func)}` writes to it"), call)
+
+
+def _puts_into(name: str, statement: Do, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a statement is `nnx.update(model, state)`."""
+    match statement.value:
+        case Call(func=func, positional=(Name(id=given), _, *_)) if given == name:
+            return evaluator.model.resolver.library_name(func, code.place.module, code.scope) == UPDATING
+    return False
+
+
+def _only_read(name: str, body: Body, code: CodeRead, evaluator: Evaluator) -> bool:
+    """Whether a module is called, differentiated, or given to functions of the library, and else nothing."""
+    harmless: set[int] = set()
+    for part in all_parts(body):
+        if isinstance(part, Call):
+            library = evaluator.model.resolver.library_name(part.func, code.place.module, code.scope)
+            if isinstance(part.func, Call) or library in (UPDATING, SPLITTING, TAKING_STATE):
+                harmless.update(id(argument.value) for argument in part.args)
+            receiver = part.func
+            while isinstance(receiver, (Attribute, Subscript)):
+                receiver = receiver.value
+            harmless.add(id(receiver))
+    return all(id(part) in harmless for part in all_parts(body) if _names(part, name))
+
+
+def _names(part: Expr, name: str) -> bool:
+    return isinstance(part, Name) and part.id == name
+
+
+def _names_any(statement: Statement, name: str, functions: Collection[str]) -> bool:
+    """Whether a statement calls a function of one of the names with a variable."""
+    calls = [part for part in own_parts(statement) if isinstance(part, Call) and last_name(part.func) in functions]
+    return any(_names(argument.value, name) for call in calls for argument in call.args)
+
+
+def _merged(code: CodeRead, rebuilt: Collection[str], evaluator: Evaluator) -> Iterator[tuple[int, str, Name]]:
+    """The modules that a function merges of states that it is given and reads for nothing else.
+
+    Each with the index of the statement, and the graph.
+    """
     bound = bound_once(code.body)
     for index, statement in enumerate(code.body):
         match statement:
@@ -81,13 +155,8 @@ def states_lost(code: CodeRead, rebuilt: Collection[str], evaluator: Evaluator) 
         if evaluator.model.resolver.library_name(func, code.place.module, code.scope) != MERGING:
             continue
         states = merging.positional[1:]
-        if not all(isinstance(one, Name) and one.id in rebuilt and _is_read_once(one, code.body) for one in states):
-            continue
-        calls = _only_called(name, code.body)
-        cls = _class_of(graph, code, evaluator) if calls else None
-        # where another function keeps the state, this one may do without on purpose
-        if cls is not None and not _takes_state_out(code.place.module):
-            yield from _changed(name, cls, calls, code, code.body[index + 1 :], evaluator)
+        if all(isinstance(one, Name) and one.id in rebuilt and _is_read_once(one, code.body) for one in states):
+            yield index, name, graph
 
 
 def _takes_state_out(module: Module) -> bool:
