@@ -31,6 +31,7 @@ from jaxlint.rules.analyses.bodies.leaves_read import leaves_read
 from jaxlint.rules.analyses.bodies.penalties import penalised
 from jaxlint.rules.analyses.bodies.rebindings import Called, rebindings_between
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
+from jaxlint.rules.analyses.under_trace.cached_in_trace import leaked_caches
 from jaxlint.rules.base import BodyRule, Problem
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Call, Expr, Lambda, Name, dotted, first_given, last_name
@@ -81,7 +82,8 @@ class CapturedState(BodyRule):
     Finds compiled functions that read a state that is bound anew around them: between two calls, also where a
     `functools.partial` holds it; functions that are differentiated with respect to a parameter that they do not read:
     they take the same thing, or what was computed from it, from around them; and functions of loops that do not read
-    their carry, but update the state with which the loop begins.
+    their carry, but update the state with which the loop begins. Also compiled functions that are the first to read a
+    cached_property of a state around them, which then holds a tracer.
 
     ## Why is this bad?
 
@@ -90,7 +92,8 @@ class CapturedState(BodyRule):
 
     ## What you will see
 
-    No error. Results of the old state; gradients of `0.0`, a loss that does not fall; of a loop only the last turn.
+    No error. Results of the old state; gradients of `0.0`, a loss that does not fall; of a loop only the last turn. Of
+    a cached_property: `UnexpectedTracerError: Encountered an unexpected tracer.`, where it is read again.
 
     ## Example
 
@@ -172,6 +175,7 @@ class CapturedState(BodyRule):
             yield from _held(one, given, classes, code, evaluator)
         for one in inside:
             if one.applied.transform.kind is Kind.JIT and not one.applied.transform.propagates:
+                yield from _leaking(one, classes, code, evaluator)
                 if written.may_be_called_again(one):
                     yield from _stale(one, written.helpers_of(one), classes, code, evaluator)
             elif one.applied.transform.kind is Kind.GRAD and one.applied.argnums == (0,):
@@ -330,6 +334,23 @@ def _stale(
                 help=way_out,
             )
             return
+
+
+def _leaking(one: _Inner, classes: dict[str, PytreeClass], code: CodeRead, evaluator: Evaluator) -> Iterator[Problem]:
+    """The states that keep what the compiled function computes of them while it is traced."""
+    for name, cls in sorted(classes.items(), key=lambda item: item[0]):
+        for found in leaked_caches(one.handle or "", one.params, one.body, name, cls, code.body, evaluator):
+            way_out, by = f"make `{name}` an argument of `{one.function.name}`", f" by `{found.by}`" if found.by else ""
+            yield Problem(
+                at=found.at,
+                message=(
+                    f"the compiled `{one.function.name}` takes the `{cls.name}` in `{name}` from around it, and is the"
+                    f" first to read its cached_property `{found.attr}`{by}: `{name}` keeps a tracer, and reading it"
+                    f" again fails (UnexpectedTracerError); {way_out}"
+                ),
+                reason="what is computed while a function is traced is no array, and means nothing outside of it",
+                help=way_out,
+            )
 
 
 def _held(
