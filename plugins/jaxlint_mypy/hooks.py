@@ -45,7 +45,7 @@ from jaxlint_mypy.internals import class_statement, classes_of, has_unseen_base
 from jaxlint_mypy.items import ItemFeeder
 from jaxlint_mypy.methods import without_others
 from jaxlint_mypy.names import COMPARING, CONTAINERS, HASHERS, HASHING, INDEXED, RESIZING, SEARCHING, SET_BY_NAME
-from jaxlint_mypy.parameters import ANY, with_asked
+from jaxlint_mypy.parameters import ANY, is_frozen_dict, with_asked
 from jaxlint_mypy.report import report
 from jaxlint_mypy.returned import COMPILED_CALL, of_compiled, of_create, of_tree_at
 from jaxlint_mypy.signatures import Signatures, of_constructor, of_named_tuple, taking_any_keyword
@@ -430,6 +430,8 @@ class Hooks:
         owner, _, name = fullname.rpartition(".")
         if name in GENERATED:
             return self._on_generated
+        if owner == TRAIN_STATE:
+            return self._on_train_state
         return self._on_attribute if self._is_telling(owner) else None
 
     def class_attribute(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
@@ -467,3 +469,8 @@ class Hooks:
         if ctx.is_lvalue or front.is_daemon or not isinstance(api, TypeChecker) or front.says(api.tree, may_delete):
             self.feeder.attribute(ctx)
         return ctx.default_attr_type
+
+    def _on_train_state(self, ctx: AttributeContext) -> Type:
+        """`state.params` is what the state was made with: a plain dict, though flax says that it is a `FrozenDict`."""
+        held = self._on_attribute(ctx)
+        return ANY if is_frozen_dict(held) and not ctx.is_lvalue else held

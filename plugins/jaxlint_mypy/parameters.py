@@ -119,7 +119,7 @@ def field_type(receiver: Instance, name: str) -> Type:
     symbol = owner.names.get(name)
     if symbol is None or not isinstance(symbol.node, nodes.Var) or symbol.type is None:
         return ANY
-    if owner.fullname == TRAIN_STATE or has_placeholder(symbol.type) or _is_frozen_dict(symbol.type):
+    if owner.fullname == TRAIN_STATE or has_placeholder(symbol.type) or is_frozen_dict(symbol.type):
         return ANY
     typ = expand_type_by_instance(symbol.type, map_instance_to_supertype(receiver, owner))
     if owner.self_type is not None:
@@ -130,7 +130,7 @@ def field_type(receiver: Instance, name: str) -> Type:
     return typ
 
 
-def _is_frozen_dict(typ: Type) -> bool:
+def is_frozen_dict(typ: Type) -> bool:
     """Whether a field is annotated as flax's FrozenDict: that is what `init` returned once, and returns no more."""
     proper = get_proper_type(typ)
     items = map(get_proper_type, proper.items) if isinstance(proper, UnionType) else [proper]
