@@ -82,7 +82,7 @@ class CapturedState(BodyRule):
     Finds compiled functions that read a state that is bound anew around them: between two calls, also where a
     `functools.partial` holds it; functions that are differentiated with respect to a parameter that they do not read:
     they take the same thing, or what was computed from it, from around them; and functions of loops that do not read
-    their carry, but update the state with which the loop begins. Also compiled functions that are the first to read a
+    their carry, but update the state with which the loop begins; and compiled functions that are the first to read a
     cached_property of a state around them, which then holds a tracer.
 
     ## Why is this bad?

@@ -266,7 +266,7 @@ def _confidence(update: Update, evaluator: Evaluator) -> Confidence | None:
         return Confidence.HIGH
     if update.function.startswith("at."):
         return array_copy(update)
-    if isinstance(update.receiver, UnknownValue) and _is_known_by_fields(update, evaluator):
+    if isinstance(update.receiver, UnknownValue) and _is_known_by_keywords(update, evaluator):
         return Confidence.MEDIUM
     return None
 
@@ -292,7 +292,7 @@ def _may_differ(update: Replace) -> bool:
     )
 
 
-def _is_known_by_fields(update: Update, evaluator: Evaluator) -> bool:
+def _is_known_by_keywords(update: Update, evaluator: Evaluator) -> bool:
     """Whether the keywords tell that an instance of a visible class is copied."""
     model = evaluator.model
     if update.call.has_star:

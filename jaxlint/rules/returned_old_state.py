@@ -224,7 +224,7 @@ class ReturnedOldState(BodyRule):
                 else:
                     way_out = f"assign it to `{made.original}`"
                     yield _problem(made, function.name, way_out, _rebinding(made), use)
-            elif made.update is not None and made.name not in names_read(code.body):
+            elif made.update is not None and made.name not in reader.read:
                 older = reader.older(made, following)
                 if older is not None:
                     yield _problem_of_older(made, function.name, older, _returning(made, following, older))
@@ -304,10 +304,15 @@ class _Reader:
 
     def use(self, name: str, following: Body) -> str:
         """What becomes of a variable, if code makes nothing else of it."""
-        if name not in names_read(following):
+        if name not in self.read or name not in names_read(following):
             return "is never used"
         is_stepped = any(name in self.stepped_on(statement) for statement in walk(following))
         return "is read by nothing but its next update" if is_stepped else "is only checked or printed"
+
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """The variables that the function reads at all."""
+        return names_read(self._code.body)
 
     @cached_property
     def wholes(self) -> dict[str, str]:

@@ -37,8 +37,10 @@ def leaked_caches(
     if is_own(name, params, body) or (name in assigned_names(outer) and name not in bound_once(outer)):
         return
     inside = list(_read(name, body, cls, evaluator, nested=True))
+    if not inside:
+        return
     called = [place_of(part.at).row for part in all_parts(outer, nested=False) if _is(part, handle)]
-    if not inside or not called:
+    if not called:
         return
     outside = list(_read(name, outer, cls, evaluator, nested=False))
     for found in inside:
