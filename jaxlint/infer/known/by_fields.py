@@ -16,6 +16,8 @@ from jaxlint.symbols.outline import Definition, Function, Import
 
 #: A variable and an attribute of it, and whether that is assigned.
 _READ = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\.([A-Za-z_]\w*)(\s*(?:[-+*/|&@%^]|//|\*\*)?=(?!=))?")
+#: A variable of which code asks what it is, or what it has: it may be something else.
+_ASKED = re.compile(r"\b(?:isinstance|hasattr|getattr|type|callable|is_dataclass)\(\s*([A-Za-z_]\w*)\b")
 #: How many fields must be read of a variable.
 _FEWEST = 2
 
@@ -88,13 +90,15 @@ class VariablesByFields:
 
     @cached_property
     def _read(self) -> dict[str, set[str]]:
-        """The attributes of each variable that are read, but for variables of which one is assigned."""
+        """The attributes of each variable that are read, but for variables of which one is assigned or asked for."""
         function, scopes = self._function, self._module.outline.scopes
-        own = scopes[function.inner_scope].bindings.keys() - {function.self_name}
-        read, stored = dict[str, set[str]](), set[str]()
-        for name, attr, is_assigned in _READ.findall(self._module.source.rows(*function.body_rows)):
-            if name in own:
+        text = self._module.source.rows(*function.body_rows)
+        unsure = {*_ASKED.findall(text), function.self_name}
+        own = scopes[function.inner_scope].bindings.keys()
+        read = dict[str, set[str]]()
+        for name, attr, is_assigned in _READ.findall(text):
+            if is_assigned:
+                unsure.add(name)
+            elif name in own:
                 read.setdefault(name, set()).add(attr)
-                if is_assigned:
-                    stored.add(name)
-        return {name: attrs for name, attrs in read.items() if name not in stored}
+        return {name: attrs for name, attrs in read.items() if name not in unsure}

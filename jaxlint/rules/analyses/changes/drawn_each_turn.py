@@ -12,7 +12,7 @@ from jaxlint.libraries.sampling import SAMPLERS
 from jaxlint.rules.analyses.changes.missed_by_callers import may_change
 from jaxlint.rules.analyses.changes.only_run import reads_clock
 from jaxlint.rules.analyses.instances.callers_in_loops import Caller, callers_in_loops
-from jaxlint.rules.analyses.instances.keys_drawn import KEY
+from jaxlint.rules.analyses.instances.keys_drawn import KEY, given_key, is_key
 from jaxlint.rules.analyses.instances.passed import given_by
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
@@ -60,9 +60,9 @@ def drawn_each_turn(code: CodeRead, evaluator: Evaluator) -> Iterator[DrawnEachT
             case Assign(
                 targets=(Display(items=(Name(id=following), _, *_)),),
                 value=Call(args=(given, *_), func=func) as call,
-            ) if isinstance(given.value, Attribute) and isinstance(given.value.value, Name):
-                key, state = given.value, given.value.value.id
-                if not KEY.search(key.attr) or following.startswith("_") or not function.takes(state):
+            ) if is_key(key := given.value) and isinstance(key.value, Name) and not following.startswith("_"):
+                state = key.value.id
+                if not function.takes(state):
                     continue
                 if state in contents.bound or next(reads(code.body, following), None) is not None:
                     continue
@@ -82,19 +82,16 @@ def _drawn_directly(function: Function, code: CodeRead, evaluator: Evaluator) ->
     if any(isinstance(event, (Replace, Construct)) for event in code.events):
         return
     for part in (part for statement in code.body for part in own_parts(statement)):
-        match part:
-            case Call(args=(given, *_), func=func) if last_name(func) in SAMPLERS:
-                key = given.value
-                if not isinstance(key, Attribute) or not KEY.search(key.attr) or not isinstance(key.value, Name):
-                    continue
-                state = key.value.id
-                if not function.takes(state) or state in code.contents.bound:
-                    continue
-                name = evaluator.model.resolver.library_name(func, code.place.module, code.scope)
-                caller = _repeating(function, state, code, evaluator) if name.startswith("jax.random.") else None
-                if caller is not None and _goes_on(caller):
-                    yield DrawnEachTurn(key, part, caller.scope.partition(".<locals>")[0])
-                    return
+        if not isinstance(part, Call):
+            continue
+        key = given_key(part, code.place.module, code.scope, evaluator)
+        state = dotted(key.value) if is_key(key) else None
+        if not is_key(key) or state is None or not function.takes(state) or state in code.contents.bound:
+            continue
+        caller = _repeating(function, state, code, evaluator)
+        if caller is not None and _goes_on(caller):
+            yield DrawnEachTurn(key, part, caller.scope.partition(".<locals>")[0])
+            return
 
 
 def _goes_on(caller: Caller) -> bool:

@@ -13,7 +13,7 @@ from jaxlint.libraries.transforms import CARRIED
 from jaxlint.rules.analyses.changes.coming_round import given_as, returns_at
 from jaxlint.rules.analyses.changes.only_run import reads_clock
 from jaxlint.rules.analyses.instances.callees import called_by
-from jaxlint.rules.analyses.instances.keys_drawn import KEY, taken_from
+from jaxlint.rules.analyses.instances.keys_drawn import KEY, given_key, is_key, taken_from
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
 from jaxlint.symbols.outline import names_by_position
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Lambda, Name, last_name
@@ -120,13 +120,9 @@ class _Reader:
 
     def _key_of(self, call: Call) -> Attribute | None:
         """The attribute of a variable that a sampler is given as its key."""
-        if last_name(call.func) not in SAMPLERS or not call.positional:
-            return None
-        key = taken_from(call.positional[0], call, self._code)
-        if not isinstance(key, Attribute) or not isinstance(key.value, Name) or not KEY.search(key.attr):
-            return None
-        name = self._evaluator.model.resolver.library_name(call.func, self._code.place.module, self._code.scope)
-        return key if name.startswith("jax.random.") else None
+        given = given_key(call, self._code.place.module, self._code.scope, self._evaluator)
+        key = None if given is None else taken_from(given, call, self._code)
+        return key if is_key(key) else None
 
     def _drawn_by_helper(self, call: Call) -> Iterator[Attribute]:
         """The keys of variables that a function is given which draws with them itself, and makes no other state."""
@@ -138,16 +134,11 @@ class _Reader:
         named = {a.keyword or names[n]: a.value for n, a in enumerate(call.args) if a.keyword or n < len(names)}
         bound = assigned_names(callee.body)
         for part in all_parts(callee.body, nested=False):
-            match part:
-                case Call(func=func, args=(first, *_)) if last_name(func) in SAMPLERS:
-                    key = first.value
-                    if not isinstance(key, Attribute) or not isinstance(key.value, Name) or not KEY.search(key.attr):
-                        continue
-                    state = named.get(key.value.id)
-                    name = self._evaluator.model.resolver.library_name(func, callee.module, callee.scope)
-                    if isinstance(state, Name) and key.value.id not in bound and name.startswith("jax.random."):
-                        yield Attribute(call.func.at, state, key.attr)
-                        return
+            key = given_key(part, callee.module, callee.scope, self._evaluator) if isinstance(part, Call) else None
+            state = named.get(_name_of(key)) if is_key(key) else None
+            if is_key(key) and isinstance(state, Name) and _name_of(key) not in bound:
+                yield Attribute(call.func.at, state, key.attr)
+                return
 
     def _has_key(self, expr: Expr) -> bool:
         held = LocalInstances.of(self._code, self._evaluator).instance(expr)

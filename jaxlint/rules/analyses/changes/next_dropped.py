@@ -8,7 +8,7 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
-from jaxlint.rules.analyses.instances.keys_drawn import KEY
+from jaxlint.rules.analyses.instances.keys_drawn import is_key
 from jaxlint.syntax.expressions import Attribute, Call, Display, Expr, Name, dotted, items_of
 from jaxlint.syntax.names_read import reads
 from jaxlint.syntax.statements import Assign, Return, targets_of
@@ -37,9 +37,8 @@ def next_dropped(code: CodeRead, evaluator: Evaluator) -> Iterator[NextDropped]:
             case Assign(
                 targets=(Display(items=(Name(id=following), *others)),),
                 value=Call(args=(given, *_), func=func),
-            ) if others and isinstance(given.value, Attribute) and isinstance(given.value.value, Name):
-                key, state = given.value, given.value.value
-                if not KEY.search(key.attr) or following.startswith("_") or not code.function.takes(state.id):
+            ) if others and is_key(key := given.value) and isinstance(state := key.value, Name):
+                if following.startswith("_") or not code.function.takes(state.id):
                     continue
                 if not _is_handed_back(state.id, code) or next(reads(code.body, following), None) is not None:
                     continue

@@ -11,7 +11,7 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import AssignAttribute, CodeRead, Construct, Replace
 from jaxlint.infer.known.values import holds_pytrees, plain
 from jaxlint.libraries.sampling import OF_ONE_PLACE, SAMPLERS, are_dependent
-from jaxlint.rules.analyses.instances.keys_drawn import KEY, taken_from
+from jaxlint.rules.analyses.instances.keys_drawn import given_key, is_key, taken_from
 from jaxlint.syntax.expressions import (
     Attribute,
     Binary,
@@ -89,7 +89,7 @@ def outcome_of(twice: DrawnTwice) -> str:
 
 class _Reader:
     def __init__(self, code: CodeRead, evaluator: Evaluator) -> None:
-        self._code, self._resolver = code, evaluator.model.resolver
+        self._code, self._evaluator = code, evaluator
         self._assigned = {event.attr for event in code.events if isinstance(event, AssignAttribute)}
         #: Whether keys of no state are looked at, too.
         self._takes_variables = _has_instances(code) and not is_of_tests(code.place.module.path)
@@ -117,17 +117,14 @@ class _Reader:
 
     def _key_of(self, call: Call) -> Attribute | Name | Subscript | None:
         """The attribute of a variable that a sampler is given as its key, or the variable itself."""
-        if last_name(call.func) not in SAMPLERS or not call.positional:
-            return None
-        match taken_from(call.positional[0], call, self._code):
-            case Attribute(value=Name(), attr=attr) as key if KEY.search(attr) and attr not in self._assigned:
-                pass
-            case (Name() | Subscript(value=Name(), index=Constant(kind="int"))) as key if self._takes_variables:
-                pass
-            case _:
-                return None
-        name = self._resolver.library_name(call.func, self._code.place.module, self._code.scope)
-        return key if name.startswith("jax.random.") else None
+        given = given_key(call, self._code.place.module, self._code.scope, self._evaluator)
+        key = None if given is None else taken_from(given, call, self._code)
+        if is_key(key):
+            return key if key.attr not in self._assigned else None
+        match key:
+            case Name() | Subscript(value=Name(), index=Constant(kind="int")) if self._takes_variables:
+                return key
+        return None
 
     def _is_chosen(self, first: Call, second: Call, around: tuple[Call, ...]) -> bool:
         """Whether something takes one of two drawn numbers, here or where both have names; or nobody reads one."""

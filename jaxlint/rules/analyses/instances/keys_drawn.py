@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from typing import TypeGuard
 
 import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead
+from jaxlint.libraries.sampling import SAMPLERS
 from jaxlint.project.modules import Module
 from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.rules.analyses.instances.local_instances import LocalInstances
@@ -44,6 +46,19 @@ def taken_from(key: Expr, call: Call, code: CodeRead) -> Expr:
     between = [s for s in code.statements if first.at.end_lineno < s.at.lineno and s.at.end_lineno < row]
     is_straight = first.at.end_lineno < row and all(any(s is one for one in code.body) for s in bound)
     return first.value if is_straight and all(names.isdisjoint(bound_names(s)) for s in between) else key
+
+
+def given_key(call: Call, module: Module, scope: str, evaluator: Evaluator) -> Expr | None:
+    """What a sampler of `jax.random` is given as its key."""
+    if last_name(call.func) not in SAMPLERS or not call.positional:
+        return None
+    name = evaluator.model.resolver.library_name(call.func, module, scope)
+    return call.positional[0] if name.startswith("jax.random.") else None
+
+
+def is_key(expr: Expr | None) -> TypeGuard[Attribute]:
+    """Whether an expression is an attribute of a variable, by the name of a key."""
+    return isinstance(expr, Attribute) and isinstance(expr.value, Name) and KEY.search(expr.attr) is not None
 
 
 def drawn_by_helper(call: Call, code: CodeRead, instances: LocalInstances, evaluator: Evaluator) -> Drawn | None:
