@@ -18,7 +18,7 @@ from jaxlint.pytrees.framework import Caching
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.pytrees.non_arrays import non_array
 from jaxlint.rules.analyses.changes.cached_tracers import cached_tracers
-from jaxlint.rules.analyses.changes.cached_tracers import caching as caching_of
+from jaxlint.rules.analyses.instances.methods import caching as caching_of
 from jaxlint.rules.analyses.instances.methods import is_written, own_methods, run_by
 from jaxlint.rules.base import BodyRule, ClassRule, Problem
 from jaxlint.symbols.outline import Function

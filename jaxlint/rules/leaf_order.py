@@ -326,9 +326,8 @@ def _unpacked(
     names = [item.value for item in items]
     if not _is_sorted(cls) and sorted(names) != sorted(leaves):
         return
-    if _is_sorted(cls) and [_alike(name, declared) for name in names] == list(
-        range(len(declared))
-    ):  # `p, i, d` of `kp`, `ki` and `kd`
+    is_declared = [_alike(name, declared) for name in names] == list(range(len(declared)))
+    if _is_sorted(cls) and is_declared:  # `p, i, d` of `kp`, `ki` and `kd`
         item, leaf = next((i, leaf) for i, leaf, field in zip(items, leaves, declared, strict=True) if leaf != field)
         what = f"`{item.value}` is given the leaf `{leaf}`"
         yield _problem(function.place_of(item), cls, what, taking(declared))
@@ -401,9 +400,8 @@ def _problem_of_structures(at: object, cls: PytreeClass, other: PytreeClass, fix
 def _problem(at: object, cls: PytreeClass, what: str, fix: Proposal | None) -> Problem:
     order = ", ".join(f"`{leaf.name}`" for leaf in cls.leaves or ())
     way_out = "take the fields by their names"
-    rule = (
-        "are sorted by name" if cls.framework.leaf_order is Order.ALPHABETICAL else "stand in the order of its fields"
-    )
+    is_sorted = cls.framework.leaf_order is Order.ALPHABETICAL
+    rule = "are sorted by name" if is_sorted else "stand in the order of its fields"
     return Problem(
         at=at,
         message=f"the leaves of `{cls.name}` {rule} ({order}): {what}; {way_out}",

@@ -115,7 +115,12 @@ def faces(folder: Path, names: tuple[str, ...], cache: Path, min_confidence: str
     for name in names:
         options = ["--min-confidence", min_confidence]
         found = sources.check([sys.executable, "-m", "jaxlint"], folder / name, options)
-        reported = front_ends.typed(folder / name, cache, min_confidence)
+        try:
+            reported = front_ends.typed(folder / name, cache, min_confidence)
+        except sources.CheckFailed as failure:
+            click.echo(f"FAILED {failure}", err=True)
+            differ = True
+            continue
         compared = front_ends.compare(found, reported)
         left, lines = compared.left, len(reported)
         click.echo(f"{name}: both {compared.both}, left to check {left}, lines of which mypy says something: {lines}")

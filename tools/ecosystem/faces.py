@@ -56,7 +56,8 @@ def typed(source: Path, cache: Path, min_confidence: str = "medium") -> dict[_Pl
     config.write_text(_CONFIG, encoding="utf-8")
     settings = f'[tool.jaxlint]\nmin-confidence = "{min_confidence}"\n'
     (cache / "pyproject.toml").write_text(settings, encoding="utf-8")
-    packages = [folder.name for folder in sorted(source.iterdir()) if (folder / "__init__.py").exists()]
+    folders = sorted(folder for folder in source.iterdir() if folder.name.isidentifier())
+    packages = [folder.name for folder in folders if any(folder.rglob("*.py"))]  # some are namespaces
     asked = [part for name in packages for part in ("-p", name)]
     command = [sys.executable, "-m", "mypy", f"--config-file={config}", f"--cache-dir={cache / 'cache'}", *asked]
     done = subprocess.run(command, capture_output=True, text=True, cwd=source)

@@ -11,13 +11,13 @@ from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.evaluating.events import CodeRead, Place
 from jaxlint.infer.known.values import Array, Instance, plain
 from jaxlint.infer.transforms.applied import rebuilt_parameters
-from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.rules.analyses.changes.leaked import TRACING
-from jaxlint.rules.analyses.instances.methods import own_methods, run_by, text_of
+from jaxlint.rules.analyses.instances.methods import caching, own_methods, run_by, text_of
 from jaxlint.rules.analyses.under_trace.traced import may_run_uncompiled
 from jaxlint.symbols.outline import Function
-from jaxlint.syntax.expressions import Attribute, Binary, Call, Expr, Name
+from jaxlint.syntax.expressions import Binary, Call
 from jaxlint.syntax.statements import bound_once, looked_up
 
 #: What lets a constant be computed at once inside of a trace.
@@ -106,13 +106,3 @@ def _is_named_outside(name: str, cls: PytreeClass, evaluator: Evaluator) -> bool
         if any(named.search(text) for text in texts):
             return True
     return False
-
-
-def caching(function: Function, cls: PytreeClass, evaluator: Evaluator) -> Expr | None:
-    """The decorator that caches what a method returns in the instance."""
-    for decorator in function.decorators:
-        if isinstance(decorator, (Name, Attribute)):
-            symbol = evaluator.model.resolver.resolve(decorator, cls.module, function.scope)
-            if isinstance(symbol, External) and symbol.name == "functools.cached_property":
-                return decorator
-    return None

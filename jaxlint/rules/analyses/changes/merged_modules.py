@@ -29,6 +29,7 @@ from jaxlint.syntax.expressions import (
     Name,
     Subscript,
     dotted,
+    is_variable,
     last_name,
 )
 from jaxlint.syntax.statements import (
@@ -86,31 +87,30 @@ def updates_lost(code: CodeRead, rebuilt: Collection[str], evaluator: Evaluator)
     for index, name, graph in _merged(code, rebuilt, evaluator):
         behind = code.body[index + 1 :]
         updates = [
-            (i, s.value) for i, s in enumerate(behind) if isinstance(s, Do) and _puts_into(name, s, code, evaluator)
+            (n, call) for n, s in enumerate(behind) if (call := _update_of(name, s, code, evaluator)) is not None
         ]
-        if not updates or any(_names(part, name) for s in walk(behind[updates[-1][0] + 1 :]) for part in own_parts(s)):
+        if not updates:
             continue
-        _, call = updates[-1]
-        if not isinstance(call, Call) or not _only_read(name, behind, code, evaluator):
+        last, call = updates[-1]
+        is_used = any(is_variable(name, part) for part in all_parts(behind[last + 1 :]))
+        if is_used or not _only_read(name, behind, code, evaluator):
             continue
         carrying = {p.id for a in call.args[1:] for p in parts(a.value) if isinstance(p, Name)}
         carrying |= {one for s in walk(behind) if _names_any(s, name, _TAKEN_OUT) for one in assigned_names((s,))}
         returned = [p for s in walk(behind) if isinstance(s, Return) and s.value is not None for p in parts(s.value)]
-        cls = (
-            None
-            if any(isinstance(p, Name) and p.id in carrying for p in returned)
-            else _class_of(graph, code, evaluator)
-        )
+        is_kept = any(isinstance(p, Name) and p.id in carrying for p in returned)
+        cls = None if is_kept else _class_of(graph, code, evaluator)
         if cls is not None:
             yield LostState(name, cls, StateChange(f"`{dotted(call.func)}` writes to it"), call)
 
 
-def _puts_into(name: str, statement: Do, code: CodeRead, evaluator: Evaluator) -> bool:
-    """Whether a statement is `nnx.update(model, state)`."""
-    match statement.value:
-        case Call(func=func, positional=(Name(id=given), _, *_)) if given == name:
-            return evaluator.model.resolver.library_name(func, code.place.module, code.scope) == UPDATING
-    return False
+def _update_of(name: str, statement: Statement, code: CodeRead, evaluator: Evaluator) -> Call | None:
+    """The call of a statement `nnx.update(model, state)`."""
+    match statement:
+        case Do(value=Call(func=func, positional=(Name(id=given), _, *_)) as call) if given == name:
+            library = evaluator.model.resolver.library_name(func, code.place.module, code.scope)
+            return call if library == UPDATING else None
+    return None
 
 
 def _only_read(name: str, body: Body, code: CodeRead, evaluator: Evaluator) -> bool:
@@ -125,17 +125,13 @@ def _only_read(name: str, body: Body, code: CodeRead, evaluator: Evaluator) -> b
             while isinstance(receiver, (Attribute, Subscript)):
                 receiver = receiver.value
             harmless.add(id(receiver))
-    return all(id(part) in harmless for part in all_parts(body) if _names(part, name))
-
-
-def _names(part: Expr, name: str) -> bool:
-    return isinstance(part, Name) and part.id == name
+    return all(id(part) in harmless for part in all_parts(body) if is_variable(name, part))
 
 
 def _names_any(statement: Statement, name: str, functions: Collection[str]) -> bool:
     """Whether a statement calls a function of one of the names with a variable."""
     calls = [part for part in own_parts(statement) if isinstance(part, Call) and last_name(part.func) in functions]
-    return any(_names(argument.value, name) for call in calls for argument in call.args)
+    return any(is_variable(name, argument.value) for call in calls for argument in call.args)
 
 
 def _merged(code: CodeRead, rebuilt: Collection[str], evaluator: Evaluator) -> Iterator[tuple[int, str, Name]]:

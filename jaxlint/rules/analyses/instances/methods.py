@@ -9,7 +9,7 @@ from itertools import pairwise
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Instance
 from jaxlint.project.modules import Module
-from jaxlint.project.resolution import FunctionSymbol
+from jaxlint.project.resolution import External, FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.expressions import Attribute, Call, Expr, Name, items_of
@@ -129,3 +129,13 @@ def _may_give_itself(name: str, caller: Function, cls: PytreeClass, depth: int) 
     if not others or depth >= _MAX_DEPTH:
         return not cls.bases_known
     return any(gives_itself(one, cls, depth + 1) for one in others)
+
+
+def caching(function: Function, cls: PytreeClass, evaluator: Evaluator) -> Expr | None:
+    """The decorator that caches what a method returns in the instance."""
+    for decorator in function.decorators:
+        if isinstance(decorator, (Name, Attribute)):
+            symbol = evaluator.model.resolver.resolve(decorator, cls.module, function.scope)
+            if isinstance(symbol, External) and symbol.name == "functools.cached_property":
+                return decorator
+    return None

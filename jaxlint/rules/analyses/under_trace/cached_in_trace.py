@@ -8,12 +8,12 @@ import msgspec
 
 from jaxlint.infer.evaluating.evaluate import Evaluator
 from jaxlint.infer.known.values import Array, FunctionValue, plain
-from jaxlint.project.resolution import External, FunctionSymbol
+from jaxlint.project.resolution import FunctionSymbol
 from jaxlint.pytrees.model import PytreeClass
-from jaxlint.rules.analyses.instances.methods import run_by
+from jaxlint.rules.analyses.instances.methods import caching, run_by
 from jaxlint.symbols.outline import Function
 from jaxlint.syntax.ast_expressions import place_of
-from jaxlint.syntax.expressions import Attribute, Call, Expr, Name
+from jaxlint.syntax.expressions import Attribute, Call, Name, is_variable
 from jaxlint.syntax.names_read import reads
 from jaxlint.syntax.statements import Body, all_parts, assigned_names, bound_once, is_own
 
@@ -39,7 +39,7 @@ def leaked_caches(
     inside = list(_read(name, body, cls, evaluator, nested=True))
     if not inside:
         return
-    called = [place_of(part.at).row for part in all_parts(outer, nested=False) if _is(part, handle)]
+    called = [place_of(part.at).row for part in all_parts(outer, nested=False) if is_variable(handle, part)]
     if not called:
         return
     outside = list(_read(name, outer, cls, evaluator, nested=False))
@@ -48,10 +48,6 @@ def leaked_caches(
         if rows and min(rows) > min(called):
             yield found
             return
-
-
-def _is(part: Expr, name: str) -> bool:
-    return isinstance(part, Name) and part.id == name
 
 
 def _read(name: str, body: Body, cls: PytreeClass, evaluator: Evaluator, *, nested: bool) -> Iterator[Leaked]:
@@ -79,10 +75,9 @@ def _read(name: str, body: Body, cls: PytreeClass, evaluator: Evaluator, *, nest
 
 def _is_cached(function: Function, cls: PytreeClass, evaluator: Evaluator) -> bool:
     """Whether what a method computes is kept in the instance, and is certainly an array that jax computes."""
-    resolver = evaluator.model.resolver
-    decorators = (resolver.resolve(one, cls.module, function.scope) for one in function.decorators)
-    if not any(isinstance(one, External) and one.name == "functools.cached_property" for one in decorators):
+    if caching(function, cls, evaluator) is None:
         return False
+    resolver = evaluator.model.resolver
     if any(isinstance(value, Attribute) for value in function.return_values):
         return False  # what a field holds is no tracer
     called = [value.func for value in function.return_values if isinstance(value, Call)]
