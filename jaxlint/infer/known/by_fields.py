@@ -18,6 +18,10 @@ from jaxlint.symbols.outline import Definition, Function, Import
 _READ = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\.([A-Za-z_]\w*)(\s*(?:[-+*/|&@%^]|//|\*\*)?=(?!=))?")
 #: A variable of which code asks what it is, or what it has: it may be something else.
 _ASKED = re.compile(r"\b(?:isinstance|hasattr|getattr|type|callable|is_dataclass)\(\s*([A-Za-z_]\w*)\b")
+#: What a program was started with, which often has the names of what is made of it.
+_SETTINGS = re.compile(
+    r"^_?(?:args|opts?|options|flags|namespace|ns|parsed|cli|cfg|conf|configs?|hparams|hps?|settings)$", re.I
+)
 #: How many fields must be read of a variable.
 _FEWEST = 2
 
@@ -90,14 +94,14 @@ class VariablesByFields:
 
     @cached_property
     def _read(self) -> dict[str, set[str]]:
-        """The attributes of each variable that are read, but for variables of which one is assigned or asked for."""
+        """The attributes of each variable that are read; not of settings, nor where one is assigned or asked for."""
         function, scopes = self._function, self._module.outline.scopes
         text = self._module.source.rows(*function.body_rows)
         unsure = {*_ASKED.findall(text), function.self_name}
         own = scopes[function.inner_scope].bindings.keys()
         read = dict[str, set[str]]()
         for name, attr, is_assigned in _READ.findall(text):
-            if is_assigned:
+            if is_assigned or _SETTINGS.match(name):
                 unsure.add(name)
             elif name in own:
                 read.setdefault(name, set()).add(attr)
