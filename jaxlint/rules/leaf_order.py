@@ -258,7 +258,9 @@ class _Leaves:
             return None
         cls = instance.cls
         leaves = cls.leaves
-        if leaves is None or cls.explicit_leaves is not None or instance.is_other_tree:
+        if leaves is None or instance.is_other_tree:
+            return None
+        if cls.explicit_leaves is not None and not _is_declared(cls):
             return None
         arrays = all(isinstance(plain(self.evaluator.promises.field(f, cls)), Array) for f in leaves)
         return cls if arrays else None
@@ -266,10 +268,13 @@ class _Leaves:
 
 def _is_sorted(cls: PytreeClass) -> bool:
     """Whether the leaves of a class stand in another order than its fields, for they are sorted by name."""
+    return cls.framework.leaf_order is Order.ALPHABETICAL and not _is_declared(cls)
+
+
+def _is_declared(cls: PytreeClass) -> bool:
+    """Whether the leaves of a class stand in the order of its fields."""
     leaves = cls.leaves or ()
-    if cls.framework.leaf_order is not Order.ALPHABETICAL:
-        return False
-    return [f.name for f in leaves] != [f.name for f in cls.fields if f in leaves]
+    return [f.name for f in leaves] == [f.name for f in cls.fields if f in leaves]
 
 
 def _each_of(expr: Expr, bound: Mapping[str, Expr]) -> Expr:

@@ -256,10 +256,11 @@ def _leads_astray(path: list[str], cls: PytreeClass, given: GivenClasses) -> boo
     if path[1:] and path[0] == "params" and is_train_state(cls):
         return not hasattr(dict, path[1])  # linen makes a dict of them
     held = plain(given.annotations.read(field.annotation)) if path[1:] and field.annotation is not None else None
-    held = held if held is None else as_instance(held) or held
     if isinstance(held, Container) and held.kind == "dict" and not hasattr(dict, path[1]):
         return True
-    return isinstance(held, Instance) and held.cls.is_pytree and _leads_astray(path[1:], held.cls, given)
+    one = None if held is None else as_instance(held)
+    options = _pytrees_of(held) if one is None else (one,)
+    return bool(options) and all(o.cls.is_pytree and _leads_astray(path[1:], o.cls, given) for o in options)
 
 
 def _is_written(part: Attribute, function: FunctionNode) -> bool:
