@@ -98,8 +98,8 @@ def updates_lost(code: CodeRead, rebuilt: Collection[str], evaluator: Evaluator)
         carrying = {p.id for a in call.args[1:] for p in parts(a.value) if isinstance(p, Name)}
         carrying |= {one for s in walk(behind) if _names_any(s, name, _TAKEN_OUT) for one in assigned_names((s,))}
         returned = [p for s in walk(behind) if isinstance(s, Return) and s.value is not None for p in parts(s.value)]
-        is_kept = any(isinstance(p, Name) and p.id in carrying for p in returned)
-        cls = None if is_kept else _class_of(graph, code, evaluator)
+        is_returned = any(isinstance(p, Name) and p.id in carrying for p in returned)
+        cls = None if is_returned else _class_of(graph, code, evaluator)
         if cls is not None:
             yield LostState(name, cls, StateChange(f"`{dotted(call.func)}` writes to it"), call)
 
