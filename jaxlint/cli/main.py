@@ -91,11 +91,11 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        from jaxlint.syntax.spelling import did_you_mean
-
         given = args[0]
         if given in self.commands or given.startswith("-"):
             return super().resolve_command(ctx, args)
+        from jaxlint.syntax.spelling import did_you_mean
+
         own = f"check {given}" if os.path.lexists(given) else _OTHER_NAMES.get(given)
         meant = f"; did you mean `jaxlint {own}`?" if own else did_you_mean(given, self.commands)
         raise click.UsageError(f"No such command '{given}'{meant}", ctx)

@@ -69,6 +69,8 @@ _MAPPING = frozenset(name.rpartition(".")[2] for name in _MAPPING_ALONG)
 _TAKING_AXES = "jax.vmap"
 #: What may be given a constant for its axes, or for what is mapped along these: `vmap(f, in_axes=AXES)(x, PARAMS)`.
 _OF_CONSTANT = re.compile(r"(?:\bin_axes\s*=\s*|\)\((?:.*,\s*)?)[A-Z][A-Z0-9_]*\s*[,)]")
+#: What stands between `for` and `in`.
+_TURNS, _WORD = re.compile(r"\bfor\s([^\n]*)\sin\s"), re.compile(r"\w+")
 _OTHER_BRANCH = "TypeError (branch outputs must have the same pytree structure)"
 
 
@@ -349,7 +351,7 @@ def _calls_in_turn(unit: Unit, module: Module) -> bool:
         return False
     text = module.source.rows(unit.first, unit.last)
     local = unit.calls - module.outline.module_scope.bindings.keys()
-    return any(re.search(rf"\bfor\s[^\n]*\b{re.escape(name)}\b[^\n]*\sin\s", text) for name in local)
+    return any(not local.isdisjoint(_WORD.findall(turn)) for turn in _TURNS.findall(text))
 
 
 def _calls_mapping(called: Set[str], module: Module, resolver: Resolver) -> bool:

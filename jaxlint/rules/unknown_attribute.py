@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from jaxlint.cst import libcst as cst
 from jaxlint.cst.changes import Proposal, Rename
@@ -37,6 +38,8 @@ _ANY_OBJECT = frozenset(dir(object())) | {"__dict__", "__annotations__", "__modu
 #: So many attributes that a class does not have show that an annotation stands for another one.
 _TOO_MANY = 3
 _ASKING = frozenset({"hasattr", "getattr", "type", "cast", "vars", "asdict", "fields"})
+#: What is read of a name.
+_READ = re.compile(r"(?<![\w.])(\w+)\.(\w+(?:\.\w+)*)")
 #: What tells a type checker to pass over a line.
 _PASSED_OVER = re.compile(r"#\s*(?:type|pyright|pyrefly|ty)\s*:\s*ignore\b")
 
@@ -226,10 +229,18 @@ def _names_another(function: Function, candidate: Candidate) -> bool:
     text = ""
     for name, cls in given.instances(function, candidate.module):
         text = text or text_of(function, candidate.module)
-        read = set(re.findall(rf"(?<![\w.]){re.escape(name)}\.(\w+(?:\.\w+)*)", text))
-        if any(_leads_astray(path.split("."), cls, given) for path in read):
+        if any(_leads_astray(path.split("."), cls, given) for path in _read_of(text).get(name, ())):
             return True
     return any(_union_lacks(p, function, candidate) for p in function.parameters if p.annotation is not None)
+
+
+@lru_cache(maxsize=8)
+def _read_of(text: str) -> Mapping[str, frozenset[str]]:
+    """What a text reads of each name: `a.b` of `x` for `x.a.b`. To compile a pattern for each takes longer."""
+    found: dict[str, set[str]] = {}
+    for name, path in _READ.findall(text):
+        found.setdefault(name, set()).add(path)
+    return {name: frozenset(paths) for name, paths in found.items()}
 
 
 def _union_lacks(parameter: Parameter, function: Function, candidate: Candidate) -> bool:
@@ -241,7 +252,7 @@ def _union_lacks(parameter: Parameter, function: Function, candidate: Candidate)
     if annotation is None:
         return False
     text = text_of(function, candidate.module)
-    read = set(re.findall(rf"(?<![\w.]){re.escape(parameter.name)}\.(\w+(?:\.\w+)*)", text)) - OF_ARRAYS
+    read = _read_of(text).get(parameter.name, frozenset()) - OF_ARRAYS
     value = given.annotations.read(Placed(annotation, candidate.module, function.scope)) if read else None
     classes = [one.cls for one in _pytrees_of(value)]
     enough = any if f"isinstance({parameter.name}," in text else all
