@@ -46,7 +46,10 @@ def is_unregistered(cls: PytreeClass, model: PytreeModel, *, exact: bool = False
 
 
 def _holds_something(cls: PytreeClass) -> bool:
-    return cls.is_dataclass or any("__init__" in one.symbol.declaration.methods for one in cls.mro)
+    """Whether instances are made for what they hold: a dataclass of constants only is a set of names (`Kind.FIXED`)."""
+    if cls.is_dataclass and (cls.fields or not cls.fields_known):
+        return True
+    return any("__init__" in one.symbol.declaration.methods for one in cls.mro)
 
 
 def _is_unregistered(cls: PytreeClass, model: PytreeModel) -> bool:

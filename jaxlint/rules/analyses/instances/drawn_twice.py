@@ -25,6 +25,7 @@ from jaxlint.syntax.expressions import (
     Lambda,
     Name,
     Subscript,
+    Unary,
     children,
     dotted,
     last_name,
@@ -118,7 +119,7 @@ class _Reader:
     def _key_of(self, call: Call) -> Attribute | Name | Subscript | None:
         """The attribute of a variable that a sampler is given as its key, or the variable itself."""
         given = given_key(call, self._code.place.module, self._code.scope, self._evaluator)
-        key = None if given is None else taken_from(given, call, self._code)
+        key = None if given is None or _draws_one_number(call) else taken_from(given, call, self._code)
         if is_key(key):
             return key if key.attr not in self._assigned else None
         match key:
@@ -157,6 +158,15 @@ def _are_dependent(one: Call, other: Call) -> bool:
         return False
     ends = first.get("maxval"), second.get("maxval")
     return same(*ends) or not all(isinstance(end, Constant) for end in ends)
+
+
+def _draws_one_number(call: Call) -> bool:
+    """Whether a call draws from a range that is a single number (`minval=0.0, maxval=0.0`), so that nothing follows."""
+    ends = call.keyword("minval"), call.keyword("maxval")
+    if None in ends or same(*ends):
+        return None not in ends
+    bare = (end.operand if isinstance(end, Unary) else end for end in ends)
+    return all(isinstance(end, Constant) and end.value == 0 and end.kind != "bool" for end in bare)
 
 
 def _is_masked(expr: Expr) -> bool:

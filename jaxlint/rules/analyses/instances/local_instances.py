@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -61,6 +62,19 @@ _TAKING = frozenset({"pop", "popleft"})
 
 #: What is never an instance of a class, as far as is known: not what operators make of some either.
 _NO_INSTANCES = frozenset({Constant, Binary, Compare, Display, DictDisplay, Comprehension, Lambda})
+
+
+class _Asked(NamedTuple):
+    """The parameters that a body asks whether they are instances: it expects others, too. What one is depends on where.
+
+    So do those beside them of which only callers tell what they are: another caller gives another lot.
+    """
+
+    themselves: frozenset[str]
+    beside: frozenset[str]
+
+
+_NOT_ASKED = _Asked(frozenset(), frozenset())
 
 
 class LocalInstances:
@@ -199,6 +213,19 @@ class LocalInstances:
         return frozenset(found)
 
     @cached_property
+    def _asked(self) -> _Asked:
+        function = self._code.function
+        if function is None or "isinstance" not in self._code.contents.called:
+            return _NOT_ASKED
+        calls = (call for call in self._code.calls if dotted(call.func) == "isinstance" and call.positional)
+        names = {dotted(call.positional[0]) for call in calls} & self._code.parameters.keys()
+        taken = function.parameters if names else ()
+        return _Asked(
+            frozenset(parameter.name for parameter in taken if parameter.name in names),
+            frozenset(p.name for p in taken if p.annotation is None and p.name not in names),
+        )
+
+    @cached_property
     def _put(self) -> dict[str, list[Expr]]:
         """What is put into the lists of the body, by their names."""
         found: dict[str, list[Expr]] = {}
@@ -238,7 +265,7 @@ class LocalInstances:
             return known[1]
         found = self._found_out(expr)
         if self._is_settled or self._known is None:
-            if isinstance(found, UnknownValue):
+            if isinstance(found, UnknownValue) and not (isinstance(expr, Name) and expr.id in self._asked.beside):
                 found = value_at(expr, self._code, self._evaluator)
             self._values[id(expr)] = expr, found
         return found
@@ -247,6 +274,8 @@ class LocalInstances:
         match expr:
             case Name(id=name):
                 if name not in self._code.contents.bound and name not in self._code.parameters:
+                    return UNKNOWN
+                if name in self._asked.themselves or name in self._asked.beside:
                     return UNKNOWN
                 return UNKNOWN if id(expr) in self._inside else self._named(name)
             case Attribute(value=held, attr=attr):
