@@ -391,3 +391,10 @@ def _is_of_attribute(node: ast.expr | None) -> bool:
         case ast.Attribute(value=ast.Name(), attr=attr):
             return attr not in ARRAY_TRAITS
     return False
+
+
+def type_parameters(node: ast.ClassDef) -> tuple[str, ...]:
+    """The type parameters of a class, where the running Python reads them; none if one stands for several types."""
+    parameters = getattr(node, "type_params", ())
+    is_plain = all(type(parameter).__name__ == "TypeVar" for parameter in parameters)
+    return tuple(parameter.name for parameter in parameters) if is_plain else ()

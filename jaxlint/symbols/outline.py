@@ -247,6 +247,8 @@ class Class(msgspec.Struct, array_like=True, gc=False):
     expects_error: bool = False
     #: Whether the body holds statements (if, for, try, with, exec …) that may declare more than is seen.
     conditional_body: bool = False
+    #: The type parameters of `class Runner[S]`; none if one of them stands for several types.
+    type_parameters: tuple[str, ...] = ()
 
 
 class Applying(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -19,6 +19,7 @@ from jaxlint.symbols.nodes import (
     starts_again,
     takes_class,
     type_checking_guards,
+    type_parameters,
 )
 from jaxlint.symbols.outline import (
     MUTATING,
@@ -374,6 +375,7 @@ class OutlineBuilder(Scanner):
                 node.col_offset + len("class ") + len(node.name.encode()),
             ),
             conditional_body=conditional,
+            type_parameters=type_parameters(node),
             expects_error=expects_error,
         )
 

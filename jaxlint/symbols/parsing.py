@@ -126,15 +126,19 @@ def _may_be_newer(text: str) -> bool:
 
 def _newer_grammar(text: str) -> Outline | None:
     """The outline of a text whose grammar is newer than the running Python; None if that is not the trouble."""
-    from jaxlint.syntax.grammar import rewrite
+    from jaxlint.syntax.grammar import class_parameters, rewrite
 
     rewritten = rewrite(text)
     if rewritten is None:
         return None
     try:
-        return outline_of(rewritten)
+        outline = outline_of(rewritten)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+    parameters = class_parameters(text)
+    for declared in outline.classes.values():
+        declared.type_parameters = parameters.get(declared.name_at.row, ())
+    return outline
 
 
 def _syntax_problem(error: Exception, source: Source) -> Unreadable:

@@ -32,6 +32,34 @@ def rewrite(text: str) -> str | None:
     return edits.result()
 
 
+def class_parameters(text: str) -> dict[int, tuple[str, ...]]:
+    """The type parameters of the classes in a text that `rewrite` reads, by the rows of their names.
+
+    There are none if one of them stands for several types.
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    tokens = _of_one_row(tokens_of(text), text)
+    words = [text[t.start : t.end] if t.kind in ("op", "name") else t.kind for t in tokens]
+    row, counted = 1, 0
+    for index in range(2, len(words)):
+        if words[index] == "[" and words[index - 2] == "class":
+            row, counted = row + len(_ROW_END.findall(text, counted, tokens[index].start)), tokens[index].start
+            found[row] = _parameters(words[index : _closing(words, index)])
+    return found
+
+
+def _parameters(words: list[str]) -> tuple[str, ...]:
+    """The names behind the opening bracket and the commas."""
+    names, depth = list[str](), 0
+    for index, word in enumerate(words):
+        depth += (word in _OPENING) - (word in _CLOSING)
+        if depth == 1 and word in ("[", ",") and index + 1 < len(words):
+            if words[index + 1] in ("*", "**"):
+                return ()
+            names.append(words[index + 1])
+    return tuple(names)
+
+
 class _Edits:
     """Replacements in a text, each as long in UTF-8 as what it replaces."""
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from jaxlint import check_paths
-from jaxlint.symbols.parsing import read_statements
+from jaxlint.symbols.parsing import parse, read_statements
 from jaxlint.syntax.grammar import rewrite
+from jaxlint.syntax.source import Source
 
 #: Programs, and names whose places are looked up in them; `§` marks where each stands.
 PROGRAMS = {
@@ -156,3 +157,21 @@ def test_large_files_of_newer_grammar(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text(text)
     assert check_paths([str(tmp_path)]).findings == []
     assert time.process_time() - start < 20
+
+
+#: Texts with one class, and its type parameters.
+PARAMETERS = {
+    "class G[T]: ...": ("T",),
+    "# class X[Y]\n@decorate\nclass G[\n    A: (int, str),\n    B = dict[str, int],\n](object):\n    x: A": ("A", "B"),
+    "def f[T](x): ...\n\nclass G[T: list[int]](Base[T]): ...": ("T",),
+    "class G[T, *Ts]: ...": (),
+    "class G[**P]: ...": (),
+    "class G(Base[T]): ...": (),
+}
+
+
+@pytest.mark.parametrize("text", PARAMETERS)
+def test_classes_keep_their_type_parameters(text: str) -> None:
+    outline, problem = parse(Source.from_text("/g.py", text))
+    assert problem is None
+    assert outline.classes["G"].type_parameters == PARAMETERS[text]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxlint.infer.known.type_arguments import attributes_given, type_argument
+from jaxlint.infer.known.type_arguments import attributes_given, type_argument, type_parameter
 from jaxlint.infer.known.values import (
     NONE,
     UNKNOWN,
@@ -124,6 +124,10 @@ class AnnotationReader:
                 items = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
                 symbol = self.model.resolver.resolve(head, module, scope)
                 return self._generic(symbol, items, module, scope, owner, depth)
+            case Name(id=name) if (variable := type_parameter(name, module, scope)) is not None:
+                self._asks_owner = True
+                given = None if owner is None else type_argument(variable, owner, self.model.resolver)
+                return UNKNOWN if given is None else self._read(given.expr, given.module, given.scope, owner, depth + 1)
             case Name() | Attribute():
                 return self._named(self.model.resolver.resolve(expr, module, scope), owner, depth)
         return UNKNOWN
@@ -155,7 +159,7 @@ class AnnotationReader:
                 value = assignment.value
                 if isinstance(value, Call):
                     self._asks_owner = True
-                    given = None if owner is None else type_argument(variable, owner, self.model.resolver)
+                    given = None if owner is None else type_argument(variable.key, owner, self.model.resolver)
                     if given is not None:
                         return self._read(given.expr, given.module, given.scope, owner, depth + 1)
                     return self._made(value, module, scope, owner, depth)

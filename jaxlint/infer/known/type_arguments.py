@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
+from jaxlint.project.modules import Module
 from jaxlint.project.resolution import ClassSymbol, External, Resolver, ValueSymbol
 from jaxlint.pytrees.model import Placed, PytreeClass
 from jaxlint.syntax.expressions import Call, Expr, Name, Subscript, items_of
@@ -12,16 +14,32 @@ _GENERIC = frozenset({"typing.Generic", "typing.Protocol"})
 _MAX_STEPS = 8
 
 
-def type_argument(variable: ValueSymbol, owner: PytreeClass, resolver: Resolver) -> Placed | None:
+#: What identifies a type variable: that of its declaration, or path, class and name of a type parameter.
+Key: TypeAlias = tuple[str, str]
+
+
+def type_parameter(name: str, module: Module, scope: str) -> Key | None:
+    """The type parameter `S` of `class Runner[S]` that a name in the class, or further in, stands for."""
+    place: str | None = scope
+    while place:
+        declared = module.outline.classes.get(place)
+        if declared is not None and name in declared.type_parameters:
+            return module.path, f"{place}[{name}]"
+        inner = module.outline.scopes.get(place)
+        place = None if inner is None else inner.parent
+    return None
+
+
+def type_argument(variable: Key, owner: PytreeClass, resolver: Resolver) -> Placed | None:
     """What stands for a type variable where `owner` is concerned; None if nothing does, or another variable."""
     for _ in range(_MAX_STEPS):
-        given = next((p for key, p in _arguments(owner, resolver) if key == variable.key), None)
+        given = next((p for key, p in _arguments(owner, resolver) if key == variable), None)
         if given is None:
             return None
-        symbol = resolver.resolve(given.expr, given.module, given.scope)
-        if not isinstance(symbol, ValueSymbol) or not _is_variable(symbol, resolver):
+        another = _variable(given, resolver)
+        if another is None:
             return given
-        variable = symbol
+        variable = another
     return None
 
 
@@ -32,9 +50,9 @@ def attributes_given(cls: PytreeClass, items: Sequence[Expr], resolver: Resolver
         return
     declared = {**_by_constructor(cls), **cls.annotations}
     for attr, placed in sorted(declared.items()):
-        symbol = resolver.resolve(placed.expr, placed.module, placed.scope)
-        if isinstance(symbol, ValueSymbol) and symbol.key in given:
-            yield attr, given[symbol.key]
+        variable = _variable(placed, resolver)
+        if variable in given:
+            yield attr, given[variable]
 
 
 def _by_constructor(cls: PytreeClass) -> dict[str, Placed]:
@@ -52,7 +70,7 @@ def _by_constructor(cls: PytreeClass) -> dict[str, Placed]:
     }
 
 
-def _arguments(owner: PytreeClass, resolver: Resolver) -> Iterator[tuple[tuple[str, str], Placed]]:
+def _arguments(owner: PytreeClass, resolver: Resolver) -> Iterator[tuple[Key, Placed]]:
     """The type variables of all ancestors, by key, and what they are given."""
     family = {ancestor.symbol.key: ancestor for ancestor in owner.mro}
     for cls in owner.mro:
@@ -61,20 +79,28 @@ def _arguments(owner: PytreeClass, resolver: Resolver) -> Iterator[tuple[tuple[s
             parent = family.get(symbol.key) if isinstance(symbol, ClassSymbol) else None
             if parent is not None:
                 for key, item in zip(_variables(parent, resolver), items, strict=False):
-                    yield key, Placed(item, cls.module, cls.symbol.declaration.scope)
+                    yield key, _in_bases(item, cls)
 
 
-def _variables(cls: PytreeClass, resolver: Resolver) -> list[tuple[str, str]]:
+def _variables(cls: PytreeClass, resolver: Resolver) -> list[Key]:
     """The type variables of a class in the order in which they are given."""
-    found: list[tuple[str, str]] = []
+    declared = cls.symbol.declaration
+    if declared.type_parameters:
+        return [(cls.module.path, f"{declared.qualname}[{name}]") for name in declared.type_parameters]
+    found: list[Key] = []
     for head, items in _subscripted(cls):
-        symbols = [resolver.resolve(item, cls.module, cls.symbol.declaration.scope) for item in items]
-        keys = [s.key for s in symbols if isinstance(s, ValueSymbol) and _is_variable(s, resolver)]
+        keys = [key for item in items if (key := _variable(_in_bases(item, cls), resolver)) is not None]
         base = resolver.resolve(head, cls.module, cls.symbol.declaration.scope)
         if isinstance(base, External) and base.name in _GENERIC:
             return keys
         found += [key for key in keys if key not in found]
     return found
+
+
+def _in_bases(item: Expr, cls: PytreeClass) -> Placed:
+    """A type argument of a base of a class, whose own type parameters it may name."""
+    declared = cls.symbol.declaration
+    return Placed(item, cls.module, declared.qualname if declared.type_parameters else declared.scope)
 
 
 def _subscripted(cls: PytreeClass) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
@@ -85,10 +111,15 @@ def _subscripted(cls: PytreeClass) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
             yield base.value.value, items_of(index)
 
 
-def _is_variable(symbol: ValueSymbol, resolver: Resolver) -> bool:
-    """Whether a variable is a `TypeVar`."""
-    value = symbol.assignment.value
-    if not isinstance(value, Call):
-        return False
+def _variable(placed: Placed, resolver: Resolver) -> Key | None:
+    """The type variable that an annotation or a type argument is: a `TypeVar`, or a type parameter."""
+    if isinstance(placed.expr, Name):
+        parameter = type_parameter(placed.expr.id, placed.module, placed.scope)
+        if parameter is not None:
+            return parameter
+    symbol = resolver.resolve(placed.expr, placed.module, placed.scope)
+    value = symbol.assignment.value if isinstance(symbol, ValueSymbol) else None
+    if not isinstance(symbol, ValueSymbol) or not isinstance(value, Call):
+        return None
     made = resolver.resolve(value.func, symbol.module, symbol.scope)
-    return isinstance(made, External) and made.name == "typing.TypeVar"
+    return symbol.key if isinstance(made, External) and made.name == "typing.TypeVar" else None
