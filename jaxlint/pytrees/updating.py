@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 
 #: Decorators that compile a function, which returns the same then.
 _COMPILERS = frozenset(name for name, transform in TRANSFORMS.items() if transform.kind is TransformKind.JIT)
+#: What compiles a function, or runs it for each of several arguments.
+_COMPILERS_AND_MAPS = _COMPILERS | {
+    name for name, one in TRANSFORMS.items() if one.kind is TransformKind.MAP and not one.propagates
+}
 #: What may set attributes whose names are not seen: they are computed, or something else gets the instance.
 _SETS_OTHERWISE = re.compile(
     r"setattr|__dict__|\bvars\(|\bcopy\b|[(,=]\s*(?:self|cls)\s*(?:[,)]|$)|\bself\.__\w*[^_\W]\b", re.M
@@ -308,12 +312,18 @@ class UpdatingMethods:
         """Whether the decorators of a function, if it has any, do nothing but to compile it."""
         return all(self._compiles(decorator, function, module) for decorator in function.decorators)
 
-    def _compiles(self, decorator: Expr, function: Function, module: Module) -> bool:
+    def only_compiles_or_maps(self, function: Function, module: Module) -> bool:
+        """Whether the decorators of a function, if it has any, only compile it or run it for several arguments."""
+        return all(self._compiles(one, function, module, _COMPILERS_AND_MAPS) for one in function.decorators)
+
+    def _compiles(
+        self, decorator: Expr, function: Function, module: Module, names_of: frozenset[str] = _COMPILERS
+    ) -> bool:
         """Whether a decorator does nothing but to compile the function, which makes the same copies then."""
         names = [self.resolver.library_name(without_call(decorator), module, function.scope)]
         if names == ["functools.partial"] and isinstance(decorator, Call) and decorator.positional:
             names = [self.resolver.library_name(decorator.positional[0], module, function.scope)]
-        return names[0] in _COMPILERS
+        return names[0] in names_of
 
     def _copies(
         self,

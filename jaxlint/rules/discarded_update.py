@@ -133,8 +133,9 @@ class DiscardedUpdate(EventRule, BodyRule):
       instance of their own class, made from the values of `self`;
     * functions of your own, compiled or not, that only return a copy of a pytree that they are given, alone or in
       a tuple;
-    * functions and methods of your own that certainly do nothing but compute another state of one that they are given,
-      with loops, branches, `jax.tree.map` and others of that kind, if the code reads the original afterwards;
+    * functions and methods of your own, mapped by `jax.vmap` or not, that certainly do nothing but compute another
+      state of one that they are given, with loops, branches, `jax.tree.map` and others of that kind, if the code reads
+      the original afterwards;
     * what a compiled function or method changes and returns, also where the class is mutable.
 
     If the type of an instance is unknown, `.replace(field=…)` is reported with medium confidence: the keywords must be

@@ -260,10 +260,17 @@ def _is_staged(given: _Static, body: Body, evaluator: Evaluator) -> bool:
 
 
 def _is_number(value: Value, field: Field, cls: PytreeClass, evaluator: Evaluator) -> bool:
-    """Whether a value is an array of jax of one element, or one that JAX201 takes for such: the field says so."""
+    """Whether a value is an array of jax of one element, or one that JAX201 takes for such.
+
+    The field says so, or is given one elsewhere.
+    """
+    from jaxlint.rules.analyses.instances.given_literals import is_given_one_element
+
     if not isinstance(value, Array) or value.library != "jax" or value.declared:
         return False
-    return value.single is True or (value.single is None and evaluator.promises.no_large_array(field, cls))
+    if value.single is not None:
+        return value.single
+    return evaluator.promises.no_large_array(field, cls) or is_given_one_element(field, cls, evaluator)
 
 
 def _is_computed_at_once(body: Body) -> bool:

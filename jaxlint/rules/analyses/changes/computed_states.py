@@ -87,7 +87,7 @@ def _called(func: Expr, code: CodeRead, instances: LocalInstances, evaluator: Ev
     function = symbol.declaration
     if function.is_generator or function.is_async or not function.return_values:
         return None
-    plainly = evaluator.model.updating_methods.only_compiles(function, symbol.module)
+    plainly = evaluator.model.updating_methods.only_compiles_or_maps(function, symbol.module)
     return symbol if plainly and not evaluator.calls.transformed.is_wrapped(function, symbol.module) else None
 
 

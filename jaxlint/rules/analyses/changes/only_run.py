@@ -166,13 +166,18 @@ def compiles_first(update: Update, evaluator: Evaluator) -> bool:
 
 
 def is_compiled(update: Update, evaluator: Evaluator) -> bool:
-    """Whether a decorated function is called, a compiled method, or a decorated one of what could be changed."""
+    """Whether a decorated function is called, a compiled method, or a decorated one of what could be changed.
+
+    What is only mapped, as by `@jax.vmap`, is not compiled.
+    """
     receiver: Value = UNKNOWN
-    place = update.place
+    place, updating = update.place, evaluator.model.updating_methods
     if isinstance(update, Replace):
         by = update.by
-        if by is not None and evaluator.model.updating_methods.is_compiled(by.declaration, by.module):
+        if by is not None and updating.is_compiled(by.declaration, by.module):
             return True
+        if by is not None and by.declaration.decorators and updating.only_compiles_or_maps(by.declaration, by.module):
+            return False
         receiver = update.receiver if update.receiver.cls.frozen is False else UNKNOWN
     return decorated(update.call.func, place.module, place.scope, lambda _: receiver, evaluator) is not None
 
