@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from pathlib import Path
 
@@ -79,12 +80,21 @@ def test_what_is_left_of_a_text() -> None:
     assert short.text.count("\n") == TEXT.count("\n")
 
 
+def _is_of_this_grammar(text: str) -> bool:
+    """Whether the running Python parses a text: `class Runner[S]` is of Python 3.12, and then read as a whole."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
 def test_what_is_read_first_is_as_in_the_whole() -> None:
     count = 0
     for path in sorted(FOLDER.glob("*/*.py"))[::7]:
         text = path.read_text(encoding="utf-8")
         short = shortened(definitions(text), READER.read(text, False), text)
-        if short is None:
+        if short is None or not _is_of_this_grammar(text):
             continue
         count += 1
         part, whole = read_first(short), outline_of(text)

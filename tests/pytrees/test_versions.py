@@ -79,8 +79,12 @@ def test_declared_facts() -> None:
 
 
 def test_fixtures_name_declared_versions() -> None:
-    """What a fixture says of versions is a bound of a fact, so that it stands in one place; `>=0` is any version."""
+    """What a fixture says of versions is a bound of a fact, so that it stands in one place; `>=0` is any version.
+
+    Or it is that of its grammar: `class Runner[S]`.
+    """
     declared = {(fact.of, bound) for fact in FACTS.values() for bound in (fact.since, fact.until) if bound}
+    declared.add(("python", (3, 12)))
     said = [(f"{p.source.rule}/{p.source.name}", p.requires) for p in cases.programs()]
     said += [(name, framework.needs) for name, framework in SPELLINGS.items()]
     said += [
