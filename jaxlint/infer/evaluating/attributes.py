@@ -157,7 +157,7 @@ class Attributes:
                 value = of_any_library(value)
             if receiver.is_other_tree and field.role is Role.LEAF and isinstance(value, Instance):
                 value = replace(value, is_other_tree=True)
-            return FieldRead(value, cls, attr) if field.role is Role.STATIC else value
+            return FieldRead(value, cls, attr, by_fields=receiver.by_fields) if field.role is Role.STATIC else value
         getter = self.getter(cls, attr)
         if getter is not None:
             return self.calls.returned(FunctionValue(getter, receiver))

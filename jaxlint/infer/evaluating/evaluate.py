@@ -389,7 +389,7 @@ class Evaluator(Narrowing, Attributes):
             for read, other in ((left, b), (right, a)):
                 if isinstance(read, FieldRead) and isinstance(other, (Scalar, UnknownValue)):
                     shifted = read.shifted or op in ("*", "/") or not _is_stated_number(added)
-                    return FieldRead(result, read.cls, read.field, True, shifted)
+                    return FieldRead(result, read.cls, read.field, True, shifted, read.by_fields)
         return result
 
     def _comprehension(self, expr: Comprehension, env: Environment) -> Value:

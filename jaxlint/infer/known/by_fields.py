@@ -89,7 +89,7 @@ class VariablesByFields:
         if name not in self._found:
             attrs = self._read.get(name, ())
             cls = self._within.only(attrs, self._module) if len(attrs) >= _FEWEST else None
-            self._found[name] = None if cls is None else Instance(cls, declared=True)
+            self._found[name] = None if cls is None else Instance(cls, declared=True, by_fields=True)
         return self._found[name]
 
     @cached_property

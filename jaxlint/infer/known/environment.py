@@ -176,4 +176,7 @@ def either(a: Held, b: Held) -> Held:
 def set_contents(name: str, contents: Container, env: Environment) -> None:
     """A variable holds the same container with other items: what a field of an instance holds, if it did before."""
     before = env.get(name)
-    env.values[name] = FieldRead(contents, before.cls, before.field) if isinstance(before, FieldRead) else contents
+    if isinstance(before, FieldRead):
+        env.values[name] = FieldRead(contents, before.cls, before.field, by_fields=before.by_fields)
+    else:
+        env.values[name] = contents

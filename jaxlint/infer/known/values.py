@@ -74,6 +74,8 @@ class Instance(msgspec.Struct, frozen=True):
     holds_jax: bool = False
     #: Whether it only has the form of one: a map or a transformation has put something else into all its leaves.
     is_other_tree: bool = False
+    #: Whether nothing tells so but the attributes that are read of it: something else may have them, too.
+    by_fields: bool = False
 
 
 class ClassObject(msgspec.Struct, frozen=True):
@@ -109,7 +111,7 @@ class Choice(msgspec.Struct, frozen=True):
 class FieldRead(msgspec.Struct, frozen=True):
     """A value read from the field `field` of `cls`; `stepped` once something was added to it, or it was multiplied.
 
-    Where that is no number that the code states, or no sum, the value is `shifted`, too.
+    Where that is no number that the code states, or no sum, the value is `shifted`, too. `by_fields` is as in `Instance`.
     """
 
     value: Value
@@ -117,6 +119,7 @@ class FieldRead(msgspec.Struct, frozen=True):
     field: str
     stepped: bool = False
     shifted: bool = False
+    by_fields: bool = False
 
 
 class Symbolic(msgspec.Struct, frozen=True):
@@ -228,10 +231,10 @@ def join(a: Value, b: Value) -> Value:
         return a
     if isinstance(a, FieldRead) and isinstance(b, FieldRead) and (a.cls, a.field) == (b.cls, b.field):
         if not a.stepped and not b.stepped:  # what the field holds, before and after it was changed in place
-            return FieldRead(join(a.value, b.value), a.cls, a.field)
+            return FieldRead(join(a.value, b.value), a.cls, a.field, by_fields=a.by_fields or b.by_fields)
     for read, other in ((a, b), (b, a)):
         if isinstance(read, FieldRead) and read.stepped and isinstance(plain(other), Scalar):
-            return FieldRead(join(plain(a), plain(b)), read.cls, read.field, True, read.shifted)
+            return replace(read, value=join(plain(a), plain(b)))
     a, b = plain(a), plain(b)
     if a == b:
         return a
@@ -267,11 +270,9 @@ def _possibly(a: Value, b: Value) -> UnknownValue:
 def _join_instances(a: Instance, b: Instance, cls: PytreeClass, exact: bool = False) -> Instance:
     held = a.held if a.held == b.held else ()
     traced = None if a.traced is None or b.traced is None else a.traced | b.traced
-    holds_jax = a.holds_jax and b.holds_jax
-    is_other_tree = a.is_other_tree or b.is_other_tree
-    return Instance(
-        cls, exact, a.refilled or b.refilled, a.declared or b.declared, held, traced, holds_jax, is_other_tree
-    )
+    holds_jax, is_other_tree = a.holds_jax and b.holds_jax, a.is_other_tree or b.is_other_tree
+    declared, by_fields = a.declared or b.declared, a.by_fields or b.by_fields
+    return Instance(cls, exact, a.refilled or b.refilled, declared, held, traced, holds_jax, is_other_tree, by_fields)
 
 
 def _join_containers(a: Container, b: Container) -> Value:

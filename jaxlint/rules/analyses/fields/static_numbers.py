@@ -133,6 +133,8 @@ def numbers_put(event: Event, evaluator: Evaluator, compiled: Collection[PytreeC
         is_rebuilt = isinstance(event, Construct) and _is_compiled(event) and counts_on(event, value)
         goes_up = (is_rebuilt or _counts_up(value.value, field, cls)) and _is_number(field, cls, evaluator)
         goes_up = goes_up and _is_repeated(event, field, value.value, evaluator)
+        if isinstance(event, Construct) and isinstance(value.value, FieldRead) and value.value.by_fields:
+            continue  # what is made of something that has the same names is no copy of it, perhaps
         if not goes_up and not (loops and is_swept(plain(value.value))):
             continue
         if not isinstance(event, AssignAttribute) and event.in_comprehension and not _is_counter(field):
