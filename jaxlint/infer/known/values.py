@@ -111,7 +111,7 @@ class Choice(msgspec.Struct, frozen=True):
 class FieldRead(msgspec.Struct, frozen=True):
     """A value read from the field `field` of `cls`; `stepped` once something was added to it, or it was multiplied.
 
-    Where that is no number that the code states, or no sum, the value is `shifted`, too. `by_fields` is as in `Instance`.
+    Where that is no number that the code states, or no sum, the value is `shifted`, too. `by_fields`: as in `Instance`.
     """
 
     value: Value
